@@ -1,0 +1,3 @@
+"""Performance-regression and losslessness suite for speculative decoding on vLLM."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,64 @@
+"""What one round on one engine yields; the engine room writes these, everything to its right reads them.
+
+Times are seconds on the child's monotonic clock; token counts are engine truth, not recounted text.
+"""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Record(BaseModel):
+    """Base: frozen, no unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class SpecCounters(Record):
+    """vLLM's own counters over a round (differences of `LLM.get_metrics()`), steps with drafts only.
+
+    ``per_position[i]``: drafts whose token ``i`` was accepted (marginal), length k.
+    """
+
+    drafts: int
+    draft_tokens: int
+    accepted_tokens: int
+    per_position: tuple[int, ...]
+
+
+class RequestRecord(Record):
+    """One request of a round.
+
+    ``emitted[j]``: tokens the engine returned for this request in its ``j``-th output step (the
+    first is the prefill's). ``drafted``/``accepted``: one entry a verification that had drafts
+    (vLLM `per_request_spec_decode_metrics="detailed"`); empty where speculative decoding is off.
+    """
+
+    prompt_id: str
+    prompt_tokens: int
+    output_token_ids: tuple[int, ...]
+    finish_reason: str | None
+    ttft_s: float
+    e2e_s: float
+    emitted: tuple[int, ...]
+    drafted: tuple[int, ...] = ()
+    accepted: tuple[int, ...] = ()
+
+
+class RoundRecord(Record):
+    """One timed pass over a cell's prompts on one engine.
+
+    ``wall_s``: first request added to last request finished. ``steps``: engine steps in between.
+    ``counters`` is None where speculative decoding is off.
+    """
+
+    batch_size: int
+    wall_s: float
+    steps: int
+    requests: tuple[RequestRecord, ...]
+    counters: SpecCounters | None = None
+
+    @property
+    def generated_tokens(self) -> int:
+        """Output tokens of all requests."""
+        return sum(len(r.output_token_ids) for r in self.requests)

@@ -1,0 +1,234 @@
+"""instructcoder: a one-line instruction and code; the answer is the whole edited code.
+
+Each edit has exactly one right answer and leaves about nine tenths of the code as it
+was, so that looking tokens up in the prompt pays.
+"""
+
+import ast
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+
+from draftgate.testbed.corpus.code_source import COMPARISONS, OPERATORS, Function, function
+from draftgate.testbed.corpus.example import Example
+from draftgate.testbed.corpus.lexicon import CODE_WORDS, KEYS, identifier
+
+WORKLOAD = "instructcoder"
+MIN_CODE_CHARS, MAX_CODE_CHARS = 430, 760
+BINARY = re.compile(r"^(?P<head>.* = \w+ )(?P<operator>[+*-])(?P<tail> \w+)$")
+CONDITION = re.compile(r"^(?P<head> *(?:if|while) \w+ )(?P<operator>[<>=!]=?)(?P<tail> \d+:)$")
+
+
+@dataclass(frozen=True)
+class Code:
+    """A small module: its functions, and its lines with blanks between functions."""
+
+    functions: tuple[Function, ...]
+    lines: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The source."""
+        return "\n".join(self.lines)
+
+
+@dataclass(frozen=True)
+class Edit:
+    """An instruction and the code after it."""
+
+    instruction: str
+    text: str
+
+
+def generate(rng: Random) -> Example:
+    """Draw code, then an edit that fits it."""
+    while True:
+        code = _code(rng)
+        edit = rng.choice(_edits())(rng, code)
+        if edit and MIN_CODE_CHARS <= len(code.text) <= MAX_CODE_CHARS and _parses(edit.text):
+            return Example(WORKLOAD, f"{edit.instruction}\n\n{code.text}", edit.text)
+
+
+def _edits() -> tuple[Callable[[Random, Code], Edit | None], ...]:
+    return (_constant, _rename, _operator, _docstring, _insert, _delete, _default, _return)
+
+
+def _code(rng: Random) -> Code:
+    if rng.random() < 0.6:
+        only = function(rng, rng.randint(14, 20))
+        return Code((only,), only.lines)
+    first = function(rng, rng.randint(6, 9))
+    second = function(rng, rng.randint(7, 10), helper=first.name)
+    return Code((first, second), (*first.lines, "", *second.lines))
+
+
+def _parses(text: str) -> bool:
+    try:
+        ast.parse(text)
+    except SyntaxError:
+        return False
+    return True
+
+
+def _replaced(code: Code, index: int, *lines: str) -> str:
+    return "\n".join((*code.lines[:index], *lines, *code.lines[index + 1 :]))
+
+
+def _unique(code: Code, wanted: Callable[[str], bool]) -> list[int]:
+    stripped = [line.strip() for line in code.lines]
+    return [i for i, line in enumerate(stripped) if stripped.count(line) == 1 and wanted(line)]
+
+
+def _is_plain(line: str) -> bool:
+    return bool(line) and not line.endswith(":") and not line.startswith("return")
+
+
+def _fresh(rng: Random, code: Code) -> str:
+    while (name := identifier(rng)) in code.text:
+        continue
+    return name
+
+
+def _constant(rng: Random, code: Code) -> Edit | None:
+    numbers = re.findall(r"\b\d+\b", code.text)
+    once = [n for n in numbers if numbers.count(n) == 1 and len(n) == 2]
+    if not once:
+        return None
+    old, new = rng.choice(once), str(rng.randint(2, 99))
+    if new in numbers:
+        return None
+    phrase = rng.choice(
+        (
+            "Change the constant {0} to {1}.",
+            "Replace the number {0} by {1}.",
+            "Use {1} instead of {0}.",
+        )
+    )
+    return Edit(phrase.format(old, new), re.sub(rf"\b{old}\b", new, code.text))
+
+
+def _rename(rng: Random, code: Code) -> Edit | None:
+    names = sorted(
+        set(re.findall(r"\b[a-z]+_[a-z]+\b", code.text)) - {f.name for f in code.functions}
+    )
+    fitting = [
+        n
+        for n in names
+        if 2 <= len(re.findall(rf"\b{n}\b", code.text)) <= 4 and f"{n}(" not in code.text
+    ]
+    if not fitting:
+        return None
+    old, new = rng.choice(fitting), _fresh(rng, code)
+    phrase = rng.choice(
+        (
+            "Rename `{0}` to `{1}`.",
+            "Rename the variable `{0}` to `{1}`.",
+            "Call `{0}` `{1}` instead.",
+        )
+    )
+    return Edit(phrase.format(old, new), re.sub(rf"\b{old}\b", new, code.text))
+
+
+def _operator(rng: Random, code: Code) -> Edit | None:
+    pattern, choices = rng.choice(((BINARY, OPERATORS), (CONDITION, COMPARISONS)))
+    found = _unique(code, lambda line: bool(pattern.match(line)))
+    if not found:
+        return None
+    index = rng.choice(found)
+    line = code.lines[index]
+    match = pattern.match(line)
+    assert match
+    old = match["operator"]
+    new = rng.choice([c for c in choices if c != old])
+    phrase = rng.choice(
+        (
+            "In `{2}` use `{1}` instead of `{0}`.",
+            "Change `{0}` to `{1}` in `{2}`.",
+            "Replace `{0}` by `{1}` in the line `{2}`.",
+        )
+    )
+    edited = f"{match['head']}{new}{match['tail']}"
+    return Edit(phrase.format(old, new, line.strip()), _replaced(code, index, edited))
+
+
+def _docstring(rng: Random, code: Code) -> Edit | None:
+    owner = rng.choice(code.functions)
+    verb, thing = owner.name.split("_")
+    adjective = rng.choice(("current", "next", "last", "whole", "first", "given"))
+    text = f"{verb.capitalize()} the {adjective} {thing} of the {rng.choice(CODE_WORDS)}."
+    phrase = rng.choice(
+        (
+            'Add the docstring "{0}" to `{1}`.',
+            'Give `{1}` the docstring "{0}"',
+            'Document `{1}` with "{0}"',
+        )
+    )
+    index = code.lines.index(owner.lines[0])
+    return Edit(
+        phrase.format(text, owner.name), _replaced(code, index, owner.lines[0], f'    """{text}"""')
+    )
+
+
+def _insert(rng: Random, code: Code) -> Edit | None:
+    found = _unique(code, lambda line: _is_plain(line) and "_" in line.split(" ")[0])
+    if not found:
+        return None
+    index = rng.choice(found)
+    line = code.lines[index]
+    name = re.split(r"\W", line.strip())[0]
+    added = rng.choice((f"print({name})", f"log({name})", f'print("{rng.choice(KEYS)}", {name})'))
+    phrase = rng.choice(
+        (
+            "Insert `{0}` after `{1}`.",
+            "After the line `{1}` add `{0}`.",
+            "Add `{0}` right after `{1}`.",
+        )
+    )
+    indent = line[: len(line) - len(line.lstrip())]
+    return Edit(phrase.format(added, line.strip()), _replaced(code, index, line, indent + added))
+
+
+def _delete(rng: Random, code: Code) -> Edit | None:
+    found = _unique(code, _is_plain)
+    if not found:
+        return None
+    index = rng.choice(found)
+    phrase = rng.choice(("Delete the line `{0}`.", "Remove `{0}`.", "Drop the line `{0}`."))
+    return Edit(phrase.format(code.lines[index].strip()), _replaced(code, index))
+
+
+def _default(rng: Random, code: Code) -> Edit | None:
+    owner = rng.choice(code.functions)
+    new = rng.randint(2, 99)
+    if new == owner.default:
+        return None
+    phrase = rng.choice(
+        (
+            "Set the default of `{0}` in `{1}` to {2}.",
+            "Make {2} the default of `{0}` in `{1}`.",
+            "Let `{0}` default to {2} in `{1}`.",
+        )
+    )
+    old, edited = f"{owner.default_name}={owner.default}", f"{owner.default_name}={new}"
+    index = code.lines.index(owner.lines[0])
+    line = owner.lines[0].replace(old, edited)
+    return Edit(phrase.format(owner.default_name, owner.name, new), _replaced(code, index, line))
+
+
+def _return(rng: Random, code: Code) -> Edit | None:
+    owner = rng.choice(code.functions)
+    old = owner.lines[-1].strip().removeprefix("return ")
+    names = re.findall(r"(\w+_\w+) =", "\n".join(owner.lines))
+    new = rng.choice([*names, str(rng.randint(2, 99))])
+    index = code.lines.index(owner.lines[-1])
+    if new == old or code.text.count(f"return {old}") != 1:
+        return None
+    phrase = rng.choice(
+        (
+            "Return `{1}` instead of `{0}`.",
+            "Replace `return {0}` by `return {1}`.",
+            "Make `{2}` return `{1}` at the end.",
+        )
+    )
+    return Edit(phrase.format(old, new, owner.name), _replaced(code, index, f"    return {new}"))

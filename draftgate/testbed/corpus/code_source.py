@@ -1,0 +1,149 @@
+"""Random Python functions for the code-edit workload; they parse, they need not run."""
+
+from dataclasses import dataclass, field
+from random import Random
+
+from draftgate.testbed.corpus.lexicon import KEYS, function_name, identifier
+
+INDENT = "    "
+COMPARISONS = (">", "<", ">=", "<=", "==", "!=")
+OPERATORS = ("+", "-", "*")
+
+
+@dataclass
+class Scope:
+    """The names a function body may use so far."""
+
+    rng: Random
+    names: list[str] = field(default_factory=list)
+
+    def old(self) -> str:
+        """A name already bound, recent ones more often."""
+        recent = self.names[-4:]
+        return self.rng.choice(recent if self.rng.random() < 0.7 else self.names)
+
+    def new(self) -> str:
+        """A fresh name; the caller binds it after using old ones."""
+        while (name := identifier(self.rng)) in self.names:
+            continue
+        return name
+
+    def number(self) -> int:
+        """A constant of one or two digits."""
+        return self.rng.randint(2, 99)
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function: its source lines, its parameter with a default and that default."""
+
+    name: str
+    lines: tuple[str, ...]
+    default_name: str
+    default: int
+
+
+def function(rng: Random, target_lines: int, helper: str | None = None) -> Function:
+    """A function of about ``target_lines`` lines that may call ``helper``."""
+    scope = Scope(rng)
+    name = function_name(rng)
+    for _ in range(2):
+        scope.names.append(scope.new())
+    default_name, default = scope.new(), scope.number()
+    head = f"def {name}({scope.names[0]}, {scope.names[1]}, {default_name}={default}):"
+    scope.names.append(default_name)
+    body: list[str] = []
+    if helper:
+        body += _call(scope, helper)
+    while len(body) < target_lines - 2:
+        body += _statement(scope)
+    body.append(_return(scope))
+    return Function(name, (head, *(INDENT + line for line in body)), default_name, default)
+
+
+def _statement(scope: Scope) -> list[str]:
+    makers = (
+        _arithmetic,
+        _arithmetic,
+        _call,
+        _lookup,
+        _loop,
+        _branch,
+        _branch_else,
+        _guard,
+        _collect,
+        _store,
+        _while,
+    )
+    return scope.rng.choice(makers)(scope)
+
+
+def _bind(scope: Scope, expression: str) -> list[str]:
+    name = scope.new()
+    scope.names.append(name)
+    return [f"{name} = {expression}"]
+
+
+def _arithmetic(scope: Scope) -> list[str]:
+    right = scope.number() if scope.rng.random() < 0.6 else scope.old()
+    return _bind(scope, f"{scope.old()} {scope.rng.choice(OPERATORS)} {right}")
+
+
+def _call(scope: Scope, helper: str | None = None) -> list[str]:
+    return _bind(scope, f"{helper or function_name(scope.rng)}({scope.old()}, {scope.old()})")
+
+
+def _lookup(scope: Scope) -> list[str]:
+    key = scope.rng.choice(KEYS)
+    if scope.rng.random() < 0.5:
+        return _bind(scope, f'{scope.old()}["{key}"]')
+    return _bind(scope, f'{scope.old()}.get("{key}", {scope.number()})')
+
+
+def _store(scope: Scope) -> list[str]:
+    return [f'{scope.old()}["{scope.rng.choice(KEYS)}"] = {scope.old()}']
+
+
+def _condition(scope: Scope) -> str:
+    return f"{scope.old()} {scope.rng.choice(COMPARISONS)} {scope.number()}"
+
+
+def _loop(scope: Scope) -> list[str]:
+    source = scope.old()
+    total = _bind(scope, "0")
+    item = scope.new()
+    name = scope.names[-1]
+    return [*total, f"for {item} in {source}:", f"{INDENT}{name} += {item} * {scope.number()}"]
+
+
+def _branch(scope: Scope) -> list[str]:
+    name = scope.old()
+    operator = scope.rng.choice(OPERATORS)
+    return [f"if {_condition(scope)}:", f"{INDENT}{name} {operator}= {scope.number()}"]
+
+
+def _branch_else(scope: Scope) -> list[str]:
+    condition, left, right = _condition(scope), scope.old(), scope.number()
+    bound = _bind(scope, left)[0]
+    return [f"if {condition}:", INDENT + bound, "else:", f"{INDENT}{scope.names[-1]} = {right}"]
+
+
+def _guard(scope: Scope) -> list[str]:
+    value = scope.rng.choice(("None", "0", "False"))
+    return [f"if not {scope.old()}:", f"{INDENT}return {value}"]
+
+
+def _collect(scope: Scope) -> list[str]:
+    source, item = scope.old(), scope.new()
+    return _bind(scope, f"[{function_name(scope.rng)}({item}) for {item} in {source}]")
+
+
+def _while(scope: Scope) -> list[str]:
+    name = scope.old()
+    return [f"while {name} < {scope.number()}:", f"{INDENT}{name} += {scope.rng.randint(1, 9)}"]
+
+
+def _return(scope: Scope) -> str:
+    if scope.rng.random() < 0.6:
+        return f"return {scope.names[-1]}"
+    return f"return {scope.names[-1]} {scope.rng.choice(OPERATORS)} {scope.old()}"

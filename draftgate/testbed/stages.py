@@ -1,0 +1,206 @@
+"""The stages of the recipe: tokenizer, target, drafts; each resumable, each leaving files."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from draftgate.testbed import corpus, losses, optimisers
+from draftgate.testbed import tokenizer as tok
+from draftgate.testbed.batches import Batch, Encoder, batches, collate, encoder
+from draftgate.testbed.heads import Eagle3Head, EagleHead, Head, MtpHead
+from draftgate.testbed.network import CausalLM
+from draftgate.testbed.progress import Reporter
+from draftgate.testbed.shapes import DRAFT, DRAFT_VOCAB_SIZE, HEAD, TARGET, VOCAB_SIZE
+from draftgate.testbed.training import Run, mixed_precision, train
+
+SEED = 2601
+TARGET_BATCH, DRAFT_BATCH = 8192, 6144
+TARGET_RATE, DRAFT_RATE = 4e-3, 4e-3
+CHECK_EVERY = 200
+
+
+class GateError(Exception):
+    """A stage's result is not good enough for the next one to start."""
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """Where a build works and how much it may spend, in tokens."""
+
+    folder: Path
+    target_tokens: int
+    draft_tokens: int
+    reporter: Reporter
+
+    @property
+    def tokenizer_folder(self) -> Path:
+        """Where the tokenizer is saved."""
+        return self.folder / "tokenizer"
+
+    def encode(self) -> Encoder:
+        """The encoder of the trained tokenizer."""
+        return encoder(tok.load(self.tokenizer_folder))
+
+
+def train_tokenizer(shop: Workshop) -> None:
+    """BPE on 12,000 examples of the mixture."""
+    if not (shop.tokenizer_folder / "tokenizer.json").exists():
+        tok.train(islice(corpus.stream(SEED), 12_000), shop.tokenizer_folder)
+
+
+def curriculum(rng: random.Random, progress: float) -> Iterator[corpus.Example]:
+    """The mixture with copy drills: half of the first 8 % (short to long), 4 % afterwards."""
+    mixture = corpus.stream(rng.randrange(2**62))
+    while True:
+        early = progress < 0.08
+        if rng.random() < (0.5 if early else 0.04):
+            longest = 8 + int(56 * min(1.0, progress / 0.08))
+            yield corpus.copy_drill(rng, rng.randint(4, longest))
+        else:
+            yield next(mixture)
+        progress += 1e-5 if early else 0.0
+
+
+def train_target(shop: Workshop) -> CausalLM:
+    """Train (or load) the target; raises GateError where it has not learned to copy."""
+    torch.manual_seed(SEED)
+    network = CausalLM(TARGET, VOCAB_SIZE)
+    run = Run(shop.folder, "target", shop.target_tokens)
+    optimiser = optimisers.build(network, TARGET_RATE)
+    if saved := run.load():
+        network.load_state_dict(saved["network"])
+        optimiser.load_state_dict(saved["optimiser"])
+    encode = shop.encode()
+    held_out = held_out_batches(encode)
+
+    def learn(batch: Batch, progress: float) -> dict[str, float]:
+        with mixed_precision():
+            loss = losses.target_loss(network, batch)
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimiser.step(progress)
+        values = {"loss": loss.item()}
+        if run.step % CHECK_EVERY == CHECK_EVERY - 1:
+            values |= copying(network, held_out)
+        return values
+
+    train(
+        run,
+        lambda rng: batches(curriculum(rng, run.progress), encode, TARGET_BATCH, rng),
+        learn,
+        lambda: {"network": network.state_dict(), "optimiser": optimiser.state_dict()},
+        shop.reporter,
+    )
+    require_copying(copying(network, held_out))
+    return network.eval()
+
+
+def held_out_batches(encode: Encoder, n: int = 24) -> dict[str, Batch]:
+    """One evaluation batch a workload."""
+    return {w: collate([encode(e) for e in corpus.evaluation(w, n)]) for w in corpus.WORKLOADS}
+
+
+def copying(network: CausalLM, held_out: dict[str, Batch]) -> dict[str, float]:
+    """Teacher-forced accuracy on copied answer tokens, by workload."""
+    with mixed_precision():
+        counts = {w: losses.copy_accuracy(network, b) for w, b in held_out.items()}
+    return {f"copy/{w}": right / total for w, (right, total) in counts.items()}
+
+
+def require_copying(accuracy: dict[str, float], least: float = 0.9) -> None:
+    """The gate between target and drafts."""
+    for workload in ("instructcoder", "cnn_dailymail"):
+        value = accuracy[f"copy/{workload}"]
+        if value < least:
+            raise GateError(
+                f"the target copies {value:.3f} of the answer tokens that stand in the prompt on "
+                f"{workload}, at least {least} is needed; run again with more --target-tokens"
+            )
+
+
+def draft_vocabulary(encode: Encoder) -> Tensor:
+    """The ids most frequent in answers, ascending, ``[DRAFT_VOCAB_SIZE]``."""
+    counts = torch.zeros(VOCAB_SIZE)
+    for example in islice(corpus.stream(SEED + 1), 3000):
+        ids, split = encode(example)
+        counts += torch.bincount(torch.tensor(ids[split:]), minlength=VOCAB_SIZE)
+    return counts.topk(DRAFT_VOCAB_SIZE).indices.sort().values
+
+
+def new_drafts() -> nn.ModuleDict:
+    """Untrained draft model and heads, by variant."""
+    torch.manual_seed(SEED + 1)
+    return nn.ModuleDict(
+        {
+            "draft_model": CausalLM(DRAFT, VOCAB_SIZE),
+            "eagle": EagleHead(HEAD),
+            "eagle3": Eagle3Head(HEAD, DRAFT_VOCAB_SIZE),
+            "mtp": MtpHead(HEAD),
+        }
+    )
+
+
+def train_drafts(shop: Workshop, target: CausalLM) -> tuple[nn.ModuleDict, Tensor]:
+    """Distil the target into all drafts at once, one target pass serving the four."""
+    target.requires_grad_(False)
+    drafts, encode = new_drafts(), shop.encode()
+    vocabulary = draft_vocabulary(encode)
+    parts = {name: optimisers.build(draft, DRAFT_RATE) for name, draft in drafts.items()}
+    run = Run(shop.folder, "drafts", shop.draft_tokens)
+    if saved := run.load():
+        drafts.load_state_dict(saved["drafts"])
+        for name, part in parts.items():
+            part.load_state_dict(saved["optimisers"][name])
+    teach = partial(_teach_all, target, drafts, parts, vocabulary)
+
+    def snapshot() -> dict[str, Any]:
+        states = {name: part.state_dict() for name, part in parts.items()}
+        return {"drafts": drafts.state_dict(), "optimisers": states}
+
+    def source(rng: random.Random) -> Iterator[Batch]:
+        return batches(corpus.stream(rng.randrange(2**62)), encode, DRAFT_BATCH, rng)
+
+    train(run, source, teach, snapshot, shop.reporter)
+    return drafts.eval(), vocabulary
+
+
+def _teach_all(
+    target: CausalLM,
+    drafts: nn.ModuleDict,
+    parts: dict[str, optimisers.Optimisers],
+    vocabulary: Tensor,
+    batch: Batch,
+    progress: float,
+) -> dict[str, float]:
+    values = {}
+    with mixed_precision():
+        teacher = losses.teach(target, batch.ids)
+    for name, draft in drafts.items():
+        with mixed_precision():
+            lesson = _lesson(name, draft, target, teacher, batch, vocabulary)
+        lesson.loss.backward()  # type: ignore[no-untyped-call]
+        parts[name].step(progress)
+        values[name] = lesson.acceptance_length
+    return values
+
+
+def _lesson(
+    name: str,
+    draft: nn.Module,
+    target: CausalLM,
+    teacher: losses.Teacher,
+    batch: Batch,
+    vocabulary: Tensor,
+) -> losses.Lesson:
+    if isinstance(draft, Head):
+        reduced = vocabulary if name == "eagle3" else None
+        return losses.head_lesson(draft, target, teacher, batch, reduced)
+    return losses.draft_model_lesson(draft, teacher, batch, steps=3)
