@@ -1,4 +1,4 @@
-"""What one round on one engine yields; the engine room writes these, everything to its right reads them.
+"""What one round on one engine yields; written here, read by every room to the right.
 
 Times are seconds on the child's monotonic clock; token counts are engine truth, not recounted text.
 """
@@ -15,7 +15,7 @@ class Record(BaseModel):
 
 
 class SpecCounters(Record):
-    """vLLM's own counters over a round (differences of `LLM.get_metrics()`), steps with drafts only.
+    """vLLM's own counters over a round (differences of `LLM.get_metrics()`); steps with drafts.
 
     ``per_position[i]``: drafts whose token ``i`` was accepted (marginal), length k.
     """

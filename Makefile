@@ -1,0 +1,39 @@
+# `make perf` and `make test` set up everything they need: a virtual environment from the pinned lock.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+ARGS   ?=
+
+.PHONY: perf test lint testbed testbed-check clean help
+
+help:  ## what there is to make
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
+
+$(READY): ci/cpu.lock pyproject.toml
+	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "draftgate needs Python 3.11 or later: make PYTHON=..."'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --no-deps --requirement ci/cpu.lock
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	touch $@
+
+perf: $(READY)  ## the main job: every variant on real vLLM, judged against the baselines
+	$(BIN)/python -m pytest -m perf perf_tests $(ARGS)
+
+test: lint  ## all tests of draftgate itself
+	$(BIN)/python -m pytest tests $(ARGS)
+
+lint: $(READY)  ## ruff and mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+testbed: $(READY)  ## rebuild the tiny model family (hours; resumes where it stopped)
+	LD_PRELOAD=$$(ls $(VENV)/lib/libiomp5.so 2>/dev/null) $(BIN)/python -m draftgate.testbed.recipe $(ARGS)
+
+testbed-check: $(READY)  ## what the family must show, measured on vLLM
+	$(BIN)/python -m pytest -m testbed tests/testbed $(ARGS)
+
+clean:  ## remove results and caches, not the environment
+	rm -rf results .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+	find . -name __pycache__ -type d -not -path './$(VENV)/*' -prune -exec rm -rf {} +

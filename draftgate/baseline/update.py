@@ -1,0 +1,154 @@
+"""Which measured cells become baselines: decided cell by cell, pure, with a reason for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from draftgate.baseline.schema import ExactBaseline, Provenance, TimedBaseline
+from draftgate.measure.metrics import higher_is_better
+
+
+class UpdatePolicy(StrEnum):
+    """``--update-baselines[=...]``: cells without a baseline; also those that moved; all."""
+
+    NEW = "new"
+    CHANGED = "changed"
+    ALL = "all"
+
+
+class Action(StrEnum):
+    """What became of a candidate."""
+
+    WRITTEN = "written"
+    KEPT = "kept"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A measured cell that may become a baseline.
+
+    ``key``: ISA class (exact) or fingerprint (timed). ``broken``: identities that do not hold.
+    ``problem``: any other reason why the measurement is not valid (failed, too noisy). ``limits``:
+    the profile's largest tolerated relative losses of timed metrics.
+    """
+
+    cell_id: str
+    key: str
+    baseline: ExactBaseline | TimedBaseline
+    broken: tuple[str, ...] = ()
+    problem: str | None = None
+    limits: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class UpdateRequest:
+    """``accept_regression``: the reason for storing worse values. ``refusal``: see `ci_refusal`."""
+
+    policy: UpdatePolicy
+    provenance: Provenance
+    accept_regression: str | None = None
+    refusal: str | None = None
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What is done with a candidate, and why."""
+
+    candidate: Candidate
+    action: Action
+    reason: str
+
+
+def decide(
+    candidate: Candidate, existing: ExactBaseline | TimedBaseline | None, request: UpdateRequest
+) -> Decision:
+    """Decide one cell; ``existing`` is of the candidate's kind."""
+
+    def decision(action: Action, reason: str) -> Decision:
+        return Decision(candidate, action, reason)
+
+    if problem := _invalid(candidate, request):
+        return decision(Action.REFUSED, problem)
+    if existing is None:
+        return decision(Action.WRITTEN, "new")
+    if request.policy is UpdatePolicy.NEW:
+        return decision(Action.KEPT, "has a baseline")
+    if existing.workload_hash != candidate.baseline.workload_hash:
+        return decision(Action.WRITTEN, "other prompts")
+    moved = list(_moved(candidate, existing))
+    if not moved and (request.policy is UpdatePolicy.CHANGED or _is_exact(existing)):
+        return decision(Action.KEPT, "unchanged" if _is_exact(existing) else "within the limits")
+    worse = ", ".join(change for change, is_worse in moved if is_worse)
+    if worse and not request.accept_regression:
+        return decision(Action.REFUSED, f'worse: {worse}; give --accept-regression "reason"')
+    return decision(Action.WRITTEN, ", ".join(change for change, _ in moved) or "measured again")
+
+
+def ci_refusal(environ: Mapping[str, str], root: Path, repository: Path | None) -> str | None:
+    """Why baselines must not be written here: CI may write artifacts, but not its own repository."""
+    if environ.get("CI", "").lower() in ("", "0", "false"):
+        return None
+    if repository is None or not root.resolve().is_relative_to(repository.resolve()):
+        return None
+    return (
+        f"CI does not write baselines into its repository ({root}); "
+        "give an artifact folder with --baseline-dir"
+    )
+
+
+def _invalid(candidate: Candidate, request: UpdateRequest) -> str | None:
+    if request.refusal:
+        return request.refusal
+    if candidate.broken:
+        return f"identity broken: {candidate.broken[0]}"
+    return candidate.problem
+
+
+def _is_exact(baseline: ExactBaseline | TimedBaseline) -> bool:
+    return isinstance(baseline, ExactBaseline)
+
+
+def _moved(
+    candidate: Candidate, existing: ExactBaseline | TimedBaseline
+) -> Iterator[tuple[str, bool]]:
+    """Changes as (text, whether it is one for the worse)."""
+    fresh = candidate.baseline
+    if isinstance(fresh, ExactBaseline) and isinstance(existing, ExactBaseline):
+        yield from _moved_exact(fresh, existing)
+    elif isinstance(fresh, TimedBaseline) and isinstance(existing, TimedBaseline):
+        yield from _moved_timed(fresh, existing, {**candidate.limits, **existing.limits})
+    else:
+        raise TypeError(f"{candidate.cell_id}: exact and timed baselines do not compare")
+
+
+def _moved_exact(fresh: ExactBaseline, existing: ExactBaseline) -> Iterator[tuple[str, bool]]:
+    old, new = existing.metrics, fresh.metrics
+    for name in ("acceptance_length", "tokens_per_step"):
+        before, after = getattr(old, name), getattr(new, name)
+        if before != after:
+            is_worse = before is not None and (after is None or after < before)
+            yield f"{name} {_shown(before)} -> {_shown(after)}", is_worse
+    for name in type(new).model_fields:
+        if getattr(old, name) != getattr(new, name):
+            yield name, False
+
+
+def _moved_timed(
+    fresh: TimedBaseline, existing: TimedBaseline, limits: Mapping[str, float]
+) -> Iterator[tuple[str, bool]]:
+    for name, metric in fresh.metrics.items():
+        if name not in existing.metrics:
+            yield f"{name} is new", False
+            continue
+        before, after = existing.metrics[name].median, metric.median
+        loss = 1 - after / before if higher_is_better(name) else after / before - 1
+        if name in limits and abs(loss) > limits[name]:
+            yield f"{name} {before:g} -> {after:g} (limit {100 * limits[name]:g} %)", loss > 0
+
+
+def _shown(value: float | None) -> str:
+    return "none" if value is None else f"{value:.4g}"

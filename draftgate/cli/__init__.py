@@ -1,0 +1,1 @@
+"""The `draftgate` command line: a thin door, no logic of its own."""

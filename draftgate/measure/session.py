@@ -1,0 +1,170 @@
+"""One session: every cell measured once, on engines that stay resident, whoever asks first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Protocol
+
+from draftgate.engine.protocol import EngineInfo, RoundPrompt, RoundRequest
+from draftgate.engine.records import RoundRecord
+from draftgate.measure.cell_run import CellRun
+from draftgate.measure.identities import Broken, check
+from draftgate.measure.record import Machine, Measurement, Provenance, Subject
+from draftgate.measure.warmup import Play, warm_up
+
+if TYPE_CHECKING:
+    from draftgate.profile.cells import Cell, Scenario
+    from draftgate.profile.model import Profile, WorkloadSpec
+    from draftgate.workload.frozen import FrozenWorkload
+
+
+class Engines(Protocol):
+    """What a session needs of engines: `draftgate.measure.arms.Arms` is the real one."""
+
+    def generate(self, scenario: Scenario, request: RoundRequest) -> RoundRecord:
+        """One round on the scenario's engine, which is started where it is not resident."""
+
+    def info(self, scenario: Scenario) -> EngineInfo:
+        """Facts of the scenario's engine."""
+
+
+class Watcher(Protocol):
+    """Is told of every round as it ends."""
+
+    def round_done(self, cell: Cell, arm: str, record: RoundRecord) -> None:
+        """``arm``: `warm-up`, `arm` or `control`."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A cell's measurement and the identities it breaks (empty: sound)."""
+
+    cell: Cell
+    measurement: Measurement
+    broken: tuple[Broken, ...]
+
+
+@dataclass
+class _Open:
+    """A cell whose rounds are being played."""
+
+    run: CellRun
+    started: datetime
+    warmup_walls: dict[str, tuple[float, ...]]
+
+
+@dataclass
+class Session:
+    """Measures the cells of ``profile`` on demand.
+
+    ``load`` freezes a workload; ``describe`` gives machine and provenance of a scenario's
+    measurement from its engine's own facts.
+    """
+
+    profile: Profile
+    engines: Engines
+    load: Callable[[WorkloadSpec], FrozenWorkload]
+    describe: Callable[[Scenario, EngineInfo], tuple[Machine, Provenance]]
+    watcher: Watcher
+    _open: dict[str, _Open] = field(default_factory=dict)
+    _done: dict[str, Measured] = field(default_factory=dict)
+    _failed: dict[str, Exception] = field(default_factory=dict)
+    _warm: dict[tuple[str, int], tuple[float, ...]] = field(default_factory=dict)
+
+    def open(self, cell: Cell) -> CellRun:
+        """The cell's run, warmed up, for a caller that times the rounds itself."""
+        if cell.id not in self._open:
+            started = datetime.now(UTC)
+            arm, control = self._player(cell), self._player(cell.control)
+            walls = {"arm": self._warm_up(cell, arm)}
+            if not cell.scenario.is_control:
+                walls["control"] = self._warm_up(cell.control, control)
+            run = CellRun(
+                arm,
+                None if cell.scenario.is_control else control,
+                self.profile.plan.rounds,
+                lambda which, record: self.watcher.round_done(cell, which, record),
+            )
+            self._open[cell.id] = _Open(run, started, walls)
+        return self._open[cell.id].run
+
+    def measured(self, cell: Cell) -> Measured:
+        """The cell's measurement; measured now if it was not before.
+
+        Raises whatever made the measurement fail, again at every call: a cell is tried once.
+        """
+        if error := self._failed.get(cell.id):
+            raise error
+        if cell.id not in self._done:
+            try:
+                self._done[cell.id] = self._measure(cell)
+            except Exception as error:
+                self._failed[cell.id] = error
+                raise
+        return self._done[cell.id]
+
+    def all_measured(self) -> tuple[Measured, ...]:
+        """What has been measured so far, in the order it was."""
+        return tuple(self._done.values())
+
+    def _measure(self, cell: Cell) -> Measured:
+        run = self.open(cell)
+        run.finish()
+        opened = self._open[cell.id]
+        info = self.engines.info(cell.scenario)
+        machine, provenance = self.describe(cell.scenario, info)
+        measurement = Measurement.build(
+            self._subject(cell),
+            run.rounds,
+            run.control_rounds,
+            machine=machine,
+            provenance=provenance,
+            started=opened.started,
+            ended=datetime.now(UTC),
+            order=run.order,
+            warmup_walls_s=opened.warmup_walls["arm"],
+            control_warmup_walls_s=opened.warmup_walls.get("control", ()),
+        )
+        broken = [
+            *check(run.rounds, cell.scenario.variant.k),
+            *(check(run.control_rounds, 0) if run.control_rounds else ()),
+        ]
+        return Measured(cell, measurement, tuple(broken))
+
+    def _subject(self, cell: Cell) -> Subject:
+        return Subject(
+            cell=cell.id,
+            scenario=cell.scenario.id,
+            workload=cell.workload.name,
+            workload_hash=self.load(cell.workload).workload_hash,
+            batch_size=cell.batch_size,
+            k=cell.scenario.variant.k,
+            model_id=cell.scenario.target.model,
+        )
+
+    def _player(self, cell: Cell) -> Play:
+        request = RoundRequest(
+            prompts=tuple(
+                RoundPrompt(prompt_id=p.prompt_id, text=p.text)
+                for p in self.load(cell.workload).prompts
+            ),
+            batch_size=cell.batch_size,
+            max_tokens=cell.workload.max_tokens,
+            batch_mode=self.profile.plan.batch_mode,
+            temperature=self.profile.temperature,
+            seed=self.profile.seed,
+        )
+        return lambda: self.engines.generate(cell.scenario, request)
+
+    def _warm_up(self, cell: Cell, play: Play) -> tuple[float, ...]:
+        """Warm an engine at a batch size, once: later cells find it warm."""
+        key = (cell.scenario.id, cell.batch_size)
+        if key not in self._warm:
+            plan = self.profile.plan
+            rounds = warm_up(play, plan.warmup_max, plan.warmup_tolerance)
+            for record in rounds:
+                self.watcher.round_done(cell, "warm-up", record)
+            self._warm[key] = tuple(r.wall_s for r in rounds)
+        return self._warm[key]

@@ -1,0 +1,70 @@
+"""Progress while cells are measured: one line that is rewritten, on a terminal only."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from draftgate.engine.fleet import StartState
+    from draftgate.engine.host import EngineHost
+    from draftgate.engine.records import RoundRecord
+    from draftgate.profile.cells import Cell
+
+BAR_WIDTH = 20
+CLEAR_LINE = "\r\x1b[2K"
+
+
+class ProgressLine:
+    """Shows cell, arm, round and time left; silent where the output is no terminal."""
+
+    def __init__(self, config: pytest.Config, cells: int, rounds_per_cell: int) -> None:
+        self._config = config
+        self._cells: dict[str, int] = {}
+        self._total_cells = cells
+        self._rounds_per_cell = rounds_per_cell
+        self._started = time.monotonic()
+        reporter = config.pluginmanager.getplugin("terminalreporter")
+        self._writer = reporter._tw if reporter and reporter.isatty else None
+
+    def round_done(self, cell: Cell, arm: str, record: RoundRecord) -> None:
+        """A round ended (`draftgate.measure.session.Watcher`)."""
+        rounds = self._cells.get(cell.id, 0) + (arm != "warm-up")
+        self._cells[cell.id] = rounds
+        before = len(self._cells) - 1
+        share = (before + min(1.0, rounds / self._rounds_per_cell)) / max(1, self._total_cells)
+        self.show(
+            f"{_bar(share)} {before + 1}/{self._total_cells} {cell.id}  {arm} "
+            f"{rounds}/{self._rounds_per_cell}  "
+            f"{record.generated_tokens / record.wall_s:.0f} tok/s{self._left(share)}"
+        )
+
+    def engine_changed(self, host: EngineHost, state: StartState) -> None:
+        """An engine is starting, ready or failed (`draftgate.engine.fleet`)."""
+        self.show(f"engine {host.label}: {state}")
+
+    def show(self, text: str) -> None:
+        """Rewrite the line."""
+        if self._writer is None:
+            return
+        capture = self._config.pluginmanager.getplugin("capturemanager")
+        with capture.global_and_fixture_disabled():
+            self._writer.write(CLEAR_LINE + text[: self._writer.fullwidth - 1], flush=True)
+
+    def clear(self) -> None:
+        """Remove the line, before pytest writes its own."""
+        self.show("")
+
+    def _left(self, share: float) -> str:
+        elapsed = time.monotonic() - self._started
+        if share < 0.02:
+            return ""
+        minutes, seconds = divmod(int(elapsed * (1 - share) / share), 60)
+        return f"  {minutes}:{seconds:02} left"
+
+
+def _bar(share: float) -> str:
+    filled = round(BAR_WIDTH * share)
+    return "[" + "#" * filled + "-" * (BAR_WIDTH - filled) + "]"

@@ -1,0 +1,70 @@
+"""One row a cell: what a report's table says of it."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from draftgate.measure.record import Measurement
+from draftgate.verdict.kinds import VerdictKind
+from draftgate.verdict.verdict import Verdict
+
+SEVERITY = tuple(VerdictKind)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A cell's numbers and its worst verdict. A number is None where it does not exist.
+
+    ``speedup_noise``: half the range of the rounds' speed-ups, relative. ``reason``: the first
+    line of the worst verdict where it is not OK.
+    """
+
+    cell: str
+    output_throughput: float | None
+    speedup: float | None
+    speedup_noise: float | None
+    acceptance_length: float | None
+    tokens_per_step: float | None
+    verdict: VerdictKind | None
+    reason: str
+
+
+def rows(measurements: Iterable[Measurement], verdicts: Iterable[Verdict]) -> list[Row]:
+    """Rows, the worst first, then in the order measured; cells that failed to run are there too."""
+    by_cell: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        by_cell.setdefault(verdict.cell, []).append(verdict)
+    measured = {m.draftgate.subject.cell: m for m in measurements}
+    found = [_row(c, measured.get(c), by_cell.get(c, [])) for c in {**measured, **by_cell}]
+    return sorted(found, key=lambda row: SEVERITY.index(row.verdict) if row.verdict else -1)
+
+
+def worst(verdicts: Sequence[Verdict]) -> Verdict | None:
+    """The most severe verdict, in `VerdictKind`'s order; None of none."""
+    return min(verdicts, key=lambda v: SEVERITY.index(v.verdict), default=None)
+
+
+def _row(cell: str, measurement: Measurement | None, verdicts: Sequence[Verdict]) -> Row:
+    bad = worst(verdicts)
+    reason = bad.line() if bad and bad.verdict is not VerdictKind.OK else ""
+    kind = bad.verdict if bad else None
+    if measurement is None:
+        return Row(cell, None, None, None, None, None, kind, reason)
+    block = measurement.draftgate
+    speedups = block.timed.get("speedup", ())
+    return Row(
+        cell,
+        _median(block.timed.get("output_throughput", ())),
+        _median(speedups),
+        (max(speedups) - min(speedups)) / 2 / statistics.median(speedups) if speedups else None,
+        block.acceptance.acceptance_length,
+        block.acceptance.tokens_per_step,
+        kind,
+        reason,
+    )
+
+
+def _median(values: Sequence[float]) -> float | None:
+    return statistics.median(values) if values else None

@@ -1,0 +1,111 @@
+"""How sure is a difference of two timed values? Logs, session medians, a Welch-type test.
+
+Rounds of one process start share its luck (memory layout, placement), so the unit is the session:
+its median round. The variance of a difference has three parts, and Welch-Satterthwaite joins
+their degrees of freedom: round noise of the value, round noise of the baseline, and the shift
+between sessions. The shift cannot be seen from one session; it is never taken to be below
+``session_sd_floor``, because leaving it out turns a fifth of all A/A comparisons red.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+Sessions = Sequence[Sequence[float]]
+"""Samples of a metric: one inner sequence a session, one positive value a round."""
+
+MEDIAN_VARIANCE = math.pi / 2  # of a median, relative to the mean's (normal noise)
+
+
+@dataclass(frozen=True)
+class NoiseModel:
+    """``session_sd_floor``: least relative shift between process starts, in (0, 1)."""
+
+    session_sd_floor: float = 0.01
+
+
+@dataclass(frozen=True)
+class Difference:
+    """log(value / baseline) with its standard error and degrees of freedom."""
+
+    log_ratio: float
+    standard_error: float
+    dof: float
+
+    def p_below(self) -> float:
+        """One-sided p of "the value is not below the baseline"."""
+        from scipy.special import stdtr  # scipy.stats takes a second to import
+
+        return float(stdtr(self.dof, self.log_ratio / self.standard_error))
+
+    def p_above(self) -> float:
+        """One-sided p of "the value is not above the baseline"."""
+        return 1 - self.p_below()
+
+    def half_width(self, level: float = 0.95) -> float:
+        """Half the confidence interval of the log ratio."""
+        from scipy.special import stdtrit
+
+        return float(stdtrit(self.dof, (1 + level) / 2)) * self.standard_error
+
+
+def difference(value: Sessions, baseline: Sessions, model: NoiseModel) -> Difference:
+    """Compare session medians in logs; all samples positive, no empty session."""
+    groups = [_Group.of(value), _Group.of(baseline)]
+    parts = [_between(groups, model), *((g.noise, g.round_dof) for g in groups)]
+    variance = math.fsum(part for part, _ in parts)
+    spread = math.fsum(part**2 / dof for part, dof in parts if part)
+    return Difference(
+        log_ratio=groups[0].mean - groups[1].mean,
+        standard_error=math.sqrt(variance),
+        dof=variance**2 / spread if spread else math.inf,
+    )
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Sessions of one side. ``noise``: what round noise adds to the variance of ``mean``."""
+
+    mean: float
+    sessions: int
+    median_variance: float
+    noise: float
+    round_dof: int
+
+    @classmethod
+    def of(cls, samples: Sessions) -> _Group:
+        logs = [[math.log(value) for value in session] for session in samples]
+        medians = [statistics.median(session) for session in logs]
+        round_dof = sum(map(len, logs)) - len(logs)
+        within = sum(statistics.variance(s) * (len(s) - 1) for s in logs if len(s) > 1)
+        round_variance = within / round_dof if round_dof else 0.0
+        median_noise = [round_variance * _median_factor(len(s)) / len(s) for s in logs]
+        return cls(
+            mean=statistics.fmean(medians),
+            sessions=len(logs),
+            median_variance=statistics.variance(medians) if len(medians) > 1 else 0.0,
+            noise=statistics.fmean(median_noise) / len(logs),
+            round_dof=round_dof,
+        )
+
+    @property
+    def shift_variance(self) -> float:
+        """Variance between sessions beyond what their rounds' noise explains."""
+        return max(0.0, self.median_variance - self.noise * self.sessions)
+
+
+def _between(groups: Sequence[_Group], model: NoiseModel) -> tuple[float, float]:
+    """What the shift between sessions adds to the variance, and its degrees of freedom."""
+    dof = sum(g.sessions - 1 for g in groups)
+    seen = sum(g.shift_variance * (g.sessions - 1) for g in groups) / dof if dof else 0.0
+    floor = model.session_sd_floor**2
+    variance = max(seen, floor)
+    share = sum(1 / g.sessions for g in groups)
+    return variance * share, dof if seen > floor else math.inf
+
+
+def _median_factor(rounds: int) -> float:
+    return MEDIAN_VARIANCE if rounds > 2 else 1.0  # the median of two is their mean
