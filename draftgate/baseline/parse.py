@@ -1,4 +1,4 @@
-"""Text of a baseline file -> checked model, or one `BaselineError` that says what is wrong where."""
+"""Text of a baseline file -> checked model, or one `BaselineError`: what is wrong, and where."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from draftgate.baseline.errors import UPGRADE, BaselineError
+from draftgate.baseline.errors import UPGRADE, BaselineError, refused
 from draftgate.baseline.schema import SCHEMA_VERSION, ExactFile, TimedFile
 
 File = TypeVar("File", ExactFile, TimedFile)
@@ -28,7 +28,7 @@ def parse(text: str, path: Path, schema: type[File], scenario: str) -> File:
     try:
         file = schema.model_validate(data)
     except ValidationError as error:
-        raise _named(error, path) from None
+        raise refused(error, path) from None
     if file.scenario != scenario:
         problem = f"{file.scenario!r} in the file of {scenario!r}"
         raise BaselineError(
@@ -68,12 +68,3 @@ def _require_known_version(data: dict[str, Any], path: Path) -> None:
     if version > SCHEMA_VERSION:
         problem = f"{version} is newer than this draftgate reads (up to {SCHEMA_VERSION})"
         raise BaselineError(path, problem, key="schema_version", remedy=UPGRADE)
-
-
-def _named(error: ValidationError, path: Path) -> BaselineError:
-    first = error.errors(include_url=False)[0]
-    key = ".".join(str(part) for part in first["loc"] if part != "[key]")
-    found = first["input"]
-    shown = "" if isinstance(found, dict | list) else f", not {found!r}"
-    message = first["msg"].removeprefix("Value error, ")
-    return BaselineError(path, f"{message}{shown}", key=key)

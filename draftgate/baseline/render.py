@@ -1,4 +1,4 @@
-"""A baseline file as text that diffs well: one canonical form, so that what is equal is byte-equal."""
+"""A baseline file as text that diffs well; one canonical form: equal content, equal bytes."""
 
 from __future__ import annotations
 

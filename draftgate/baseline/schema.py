@@ -23,6 +23,7 @@ Positive = Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
 Limit = Annotated[float, Field(strict=True, gt=0, lt=1)]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 CellKey = Annotated[str, StringConstraints(pattern=rf"^{CELL_KEY.pattern}$")]
+NonEmpty = Annotated[str, StringConstraints(min_length=1)]
 Session = Annotated[tuple[Positive, ...], Field(min_length=1)]
 
 
@@ -34,11 +35,11 @@ def significant(value: float) -> float:
 class Provenance(Record):
     """Of the last update: what was under test, and why. Not part of any comparison."""
 
-    commit: str
-    date: str
-    vllm: str
-    torch: str
-    reason: str
+    commit: NonEmpty
+    date: NonEmpty
+    vllm: NonEmpty
+    torch: NonEmpty
+    reason: str = ""
 
 
 class StoredExact(ExactMetrics):
@@ -111,7 +112,7 @@ class TimedBaseline(Record):
 class ExactFile(Record):
     """``portable/<isa>/<scenario>.json``."""
 
-    schema_version: Literal[1] = SCHEMA_VERSION
+    schema_version: Literal[1] = 1
     kind: Literal["exact"] = "exact"
     scenario: str
     provenance: Provenance
@@ -121,7 +122,7 @@ class ExactFile(Record):
 class TimedFile(Record):
     """``<fingerprint>/<scenario>.json``."""
 
-    schema_version: Literal[1] = SCHEMA_VERSION
+    schema_version: Literal[1] = 1
     kind: Literal["timed"] = "timed"
     scenario: str
     provenance: Provenance

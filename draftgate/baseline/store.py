@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from draftgate.baseline.address import Address, exact_path, timed_path
+from draftgate.baseline.candidate import Candidate
 from draftgate.baseline.errors import BaselineError
 from draftgate.baseline.lock import folder_lock
 from draftgate.baseline.parse import File, parse
@@ -19,7 +20,7 @@ from draftgate.baseline.schema import (
     TimedBaseline,
     TimedFile,
 )
-from draftgate.baseline.update import Action, Candidate, Decision, UpdateRequest, decide
+from draftgate.baseline.update import Action, Decision, UpdateRequest, decide
 from draftgate.measure.atomic import write_text
 
 ANY_ISA = "all"
@@ -103,7 +104,7 @@ def _update_as(
     schema: type[File], place: _Place, candidates: Sequence[Candidate], request: UpdateRequest
 ) -> list[Decision]:
     file = _load(place.path, schema, place.scenario)
-    cells = dict(file.cells) if file else {}
+    cells: dict[str, Any] = dict(file.cells) if file else {}
     decisions = [decide(c, cells.get(Address.of(c.cell_id).key), request) for c in candidates]
     written = [d.candidate for d in decisions if d.action is Action.WRITTEN]
     for candidate in written:
@@ -122,11 +123,7 @@ def _keep_hand_written(
 ) -> ExactBaseline | TimedBaseline:
     if existing is None:
         return fresh
-    by_hand = {
-        name: getattr(existing, name)
-        for name in ("note", "limits")
-        if name in type(existing).model_fields
-    }
+    by_hand: dict[str, Any] = existing.model_dump(include={"note", "limits"})
     return fresh.model_copy(update=by_hand)
 
 

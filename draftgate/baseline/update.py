@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from draftgate.baseline.candidate import Candidate
 from draftgate.baseline.schema import ExactBaseline, Provenance, TimedBaseline
 from draftgate.measure.metrics import higher_is_better
 
@@ -25,23 +26,6 @@ class Action(StrEnum):
     WRITTEN = "written"
     KEPT = "kept"
     REFUSED = "refused"
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A measured cell that may become a baseline.
-
-    ``key``: ISA class (exact) or fingerprint (timed). ``broken``: identities that do not hold.
-    ``problem``: any other reason why the measurement is not valid (failed, too noisy). ``limits``:
-    the profile's largest tolerated relative losses of timed metrics.
-    """
-
-    cell_id: str
-    key: str
-    baseline: ExactBaseline | TimedBaseline
-    broken: tuple[str, ...] = ()
-    problem: str | None = None
-    limits: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -89,7 +73,7 @@ def decide(
 
 
 def ci_refusal(environ: Mapping[str, str], root: Path, repository: Path | None) -> str | None:
-    """Why baselines must not be written here: CI may write artifacts, but not its own repository."""
+    """Why baselines must not be written here: CI may write artifacts, not its own repository."""
     if environ.get("CI", "").lower() in ("", "0", "false"):
         return None
     if repository is None or not root.resolve().is_relative_to(repository.resolve()):

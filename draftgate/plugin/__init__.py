@@ -1,0 +1,98 @@
+"""The pytest plugin: options, cells as parameters, fixtures, table and results.
+
+A door: hooks call rooms. Heavy modules are imported when a test asks for a cell, so that a pytest
+run that has nothing to do with draftgate pays nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from draftgate.plugin import cells
+from draftgate.plugin.fixtures import gate, perf
+from draftgate.plugin.options import Options, add_options
+from draftgate.plugin.stash import GATE, PROFILE
+
+__all__ = ["gate", "perf"]
+
+MARKERS = (
+    "perf: measures engines and judges them against baselines",
+    "correctness: checks losslessness",
+    "slow: takes minutes; not part of `make test`",
+    "gpu: needs a GPU",
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Register the options."""
+    add_options(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the markers."""
+    for marker in MARKERS:
+        config.addinivalue_line("markers", marker)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Parametrise tests over the profile's cells."""
+    if cells.wants_cells(metafunc):
+        cells.parametrize(metafunc, _profile(metafunc.config))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put the tests of a cell together."""
+    profile = config.stash.get(PROFILE, None)
+    if profile is not None:
+        cells.order(items, profile, grouped_by_scenario=profile.plan.resident is not None)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Build the gate for what was selected."""
+    profile = session.config.stash.get(PROFILE, None)
+    asked = any(cells.cell_of(item) for item in session.items)
+    if profile is None or not asked or session.config.option.collectonly:
+        return
+    from draftgate.plugin.build import build_gate
+
+    if hasattr(session.config, "workerinput"):
+        raise pytest.UsageError("cells share the machine's cores: run perf tests without -n")
+    session.config.stash[GATE] = build_gate(session.config, profile, session.items)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Any:
+    """Remove the progress line before pytest writes a result."""
+    if found := item.config.stash.get(GATE, None):
+        found.progress.clear()
+    return (yield)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """End the engines, update baselines, write what was measured - after Ctrl-C too."""
+    if found := session.config.stash.get(GATE, None):
+        found.progress.clear()
+        session.exitstatus = found.finish(exitstatus)
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Show the table, the worst first."""
+    if found := config.stash.get(GATE, None):
+        from draftgate.plugin.summary import write_summary
+
+        write_summary(terminalreporter, found)
+
+
+def _profile(config: pytest.Config) -> Any:
+    if PROFILE not in config.stash:
+        from draftgate.profile import ProfileError, load_profile
+
+        try:
+            config.stash[PROFILE] = load_profile(Options.from_pytest(config).profile)
+        except ProfileError as error:
+            raise pytest.UsageError(str(error)) from error
+    return config.stash[PROFILE]

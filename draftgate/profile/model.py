@@ -109,13 +109,15 @@ class Plan(Part):
 
     Warm-up rounds run until two successive ones agree within ``warmup_tolerance`` (relative) or
     ``warmup_max`` have run. ``batch_mode``: ``mixed`` keeps different prompts in flight,
-    ``replicated`` repeats one prompt batch-size times.
+    ``replicated`` repeats one prompt batch-size times. ``resident``: engines that fit in memory
+    together, None: all.
     """
 
     rounds: Count = 3
     warmup_max: Annotated[int, Field(strict=True, ge=0)] = 2
     warmup_tolerance: RelativeLoss = 0.1
     sessions: Count = 1
+    resident: Count | None = None
     batch_mode: Literal["mixed", "replicated"] = "mixed"
     estimate: Estimate = Estimate()
 

@@ -20,7 +20,7 @@ def from_validation(error: ValidationError, data: Mapping[str, Any], source: str
 
     A misspelt key is told before the missing key that it leaves behind.
     """
-    faults = sorted(error.errors(), key=lambda fault: fault["type"] != "extra_forbidden")
+    faults = sorted(_own(error.errors()), key=lambda fault: fault["type"] != "extra_forbidden")
     first = faults[0]
     more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
     key = key_path(data, first["loc"])
@@ -32,6 +32,16 @@ def from_validation(error: ValidationError, data: Mapping[str, Any], source: str
             return ProfileError(source, key, f"missing key{more}", remedy=remedy)
         case _:
             return _bad_value(first, key, source, more)
+
+
+def _own(faults: Sequence[ErrorDetails]) -> list[ErrorDetails]:
+    """Without a list's "too short" that only follows from its faulty elements."""
+    inner = [fault["loc"] for fault in faults]
+    return [
+        fault
+        for fault in faults
+        if not any(len(loc) > (n := len(fault["loc"])) and loc[:n] == fault["loc"] for loc in inner)
+    ]
 
 
 def key_path(data: Any, location: Location) -> str:

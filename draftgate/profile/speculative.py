@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from draftgate.profile.hints import did_you_mean
@@ -20,10 +20,17 @@ from draftgate.profile.vllm_names import (
 
 Where = tuple[str | int, ...]
 
-# Engine arguments that the target states under keys of its own.
-_TARGET_KEYS = frozenset(
-    ("model", "revision", "tokenizer", "tensor_parallel_size", "dtype", "max_model_len")
-)
+# Engine arguments that a profile states elsewhere; twice would let the two disagree.
+_ELSEWHERE: Mapping[str, str] = {
+    "model": "the target's own key model",
+    "revision": "the target's own key revision",
+    "tokenizer": "the target's own key tokenizer",
+    "tensor_parallel_size": "the target's own key tensor_parallel_size",
+    "dtype": "the target's own key dtype",
+    "max_model_len": "the target's own key max_model_len",
+    "seed": "the profile's own key seed",
+    "speculative_config": "a variant's speculative_config",
+}
 
 
 def variant_problems(variant: Variant, where: Where, newer: Collection[str]) -> Iterator[Problem]:
@@ -54,11 +61,8 @@ def variant_problems(variant: Variant, where: Where, newer: Collection[str]) -> 
 def engine_problems(target: Target, where: Where, newer: Collection[str]) -> Iterator[Problem]:
     """Engine arguments that vLLM does not know, or that the profile says elsewhere."""
     for key, value in target.engine_args.items():
-        if key in _TARGET_KEYS:
-            remedy = f"write it as the target's own key {key}"
-            yield Problem((*where, key), "does not belong in engine_args", value, "", remedy)
-        if key == "speculative_config":
-            remedy = "write it as a variant's speculative_config"
+        if key in _ELSEWHERE:
+            remedy = f"write it as {_ELSEWHERE[key]}"
             yield Problem((*where, key), "does not belong in engine_args", value, "", remedy)
     yield from _unknown_keys(target.engine_args, ENGINE_ARGS, where, newer)
 

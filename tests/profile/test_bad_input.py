@@ -71,6 +71,11 @@ FAULTS = [
         ["eager"],
     ),
     (edit("targets.0.engine_args.dtype", "x"), f"{TINY}.engine_args.dtype", ["own key dtype"]),
+    (
+        edit("targets.0.engine_args.seed", 1),
+        f"{TINY}.engine_args.seed",
+        ["does not belong", "the profile's own key seed"],
+    ),
     (edit(f"{VARIANT}.name", "none"), f"{TINY}.variants[none].name", ["duplicated variant name"]),
     (edit("targets.0.variants.0.name", "base"), f"{TINY}.variants", ["no control", "none"]),
     (

@@ -11,7 +11,10 @@ from draftgate.verdict.verdict import Verdict
 
 CELL = "llama-tiny/eagle3-k3/gsm8k/bs8"
 
-RECORD_KEYS = "cell metric verdict value baseline unit ratio ci_low ci_high p n limit cause".split()
+RECORD_KEYS = [
+    *("cell", "metric", "verdict", "value", "baseline", "unit", "ratio"),
+    *("ci_low", "ci_high", "p", "n", "limit", "cause"),
+]
 
 
 def test_the_line_of_a_timed_regression_is_complete():

@@ -1,0 +1,57 @@
+"""Building the gate once the tests, and so the cells, are known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import pytest
+
+from draftgate.baseline.store import BaselineStore
+from draftgate.measure.arms import Arms, host_factory
+from draftgate.measure.session import Session
+from draftgate.plugin.cells import cell_of
+from draftgate.plugin.gate import Gate, describe
+from draftgate.plugin.options import Options
+from draftgate.plugin.progress import ProgressLine
+from draftgate.reporting.results_folder import ResultsError, ResultsFolder
+from draftgate.workload import load_workload
+
+if TYPE_CHECKING:
+    from draftgate.profile.cells import Cell, Scenario
+    from draftgate.profile.model import Profile
+
+
+def build_gate(config: pytest.Config, profile: Profile, items: Sequence[pytest.Item]) -> Gate:
+    """The gate of the cells that ``items`` are about; nothing is started yet.
+
+    Raises:
+        pytest.UsageError: the results folder cannot be written.
+    """
+    options = Options.from_pytest(config)
+    cells = _cells(items)
+    try:
+        folder = ResultsFolder.create(options.results)
+    except ResultsError as error:
+        raise pytest.UsageError(str(error)) from error
+    progress = ProgressLine(config, len(cells), 2 * profile.plan.rounds)
+    arms = Arms(
+        host_factory(folder.path / "logs", max_num_seqs=_largest_batch(profile), seed=profile.seed),
+        profile.plan.resident,
+    )
+    session = Session(profile, arms, lru_cache(None)(load_workload), describe, progress)
+    store = BaselineStore(options.baseline_dir)
+    return Gate(options, profile, cells, arms, session, store, folder, progress)
+
+
+def _cells(items: Sequence[pytest.Item]) -> list[Cell]:
+    found = (cell_of(item) for item in items)
+    return list(dict.fromkeys(cell for cell in found if cell is not None))
+
+
+def _largest_batch(profile: Profile):  # type: ignore[no-untyped-def]
+    def largest(scenario: Scenario) -> int:
+        return max(profile.batch_sizes(scenario.target))
+
+    return largest

@@ -1,0 +1,14 @@
+"""Where the plugin keeps its objects on pytest's config."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from draftgate.plugin.gate import Gate
+    from draftgate.profile.model import Profile
+
+PROFILE: pytest.StashKey[Profile] = pytest.StashKey()
+GATE: pytest.StashKey[Gate] = pytest.StashKey()

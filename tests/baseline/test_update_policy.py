@@ -1,0 +1,118 @@
+import pytest
+from baseline_examples import CELL, HASH, OTHER, exact, request, timed
+
+from draftgate.baseline.candidate import Candidate
+from draftgate.baseline.errors import BaselineError
+from draftgate.baseline.store import BaselineStore
+from draftgate.baseline.update import ci_refusal, decide
+
+OTHER_HASH = "ef" * 32
+
+
+@pytest.mark.parametrize("policy", ["new", "changed", "all"])
+def test_a_new_cell_is_written_under_every_policy(policy):
+    assert decide(exact(), None, request(policy)).action == "written"
+    assert decide(timed(), None, request(policy)).action == "written"
+
+
+@pytest.mark.parametrize(
+    ("fresh", "policy", "action"),
+    [
+        (exact(decode_steps=699), "new", "kept"),
+        (exact(decode_steps=699), "changed", "written"),
+        (exact(outputs_hash="00" * 32), "changed", "written"),
+        (exact(), "changed", "kept"),
+        (exact(), "all", "kept"),
+        (exact(workload_hash=OTHER_HASH, accepted_tokens=3), "new", "kept"),
+        (exact(workload_hash=OTHER_HASH, accepted_tokens=3), "changed", "written"),
+        (exact(accepted_tokens=1233), "changed", "refused"),
+        (exact(decode_steps=701), "all", "refused"),
+    ],
+)
+def test_exact_cells(fresh, policy, action):
+    assert decide(fresh, exact().baseline, request(policy)).action == action
+
+
+@pytest.mark.parametrize(
+    ("factor", "policy", "action"),
+    [
+        (1.3, "new", "kept"),
+        (1.3, "changed", "written"),
+        (1.05, "changed", "kept"),
+        (0.95, "changed", "kept"),
+        (0.95, "all", "written"),
+        (0.8, "changed", "refused"),
+        (0.8, "all", "refused"),
+    ],
+)
+def test_timed_cells(factor, policy, action):
+    assert decide(timed(factor=factor), timed().baseline, request(policy)).action == action
+
+
+def test_a_worse_value_is_named_and_needs_a_reason(tmp_path):
+    store = BaselineStore(tmp_path)
+    store.update([timed(), exact()], request())
+    worse = [timed(factor=0.8), exact(accepted_tokens=1200)]
+    refused = store.update(worse, request())
+    assert {d.action for d in refused} == {"refused"}
+    text = " | ".join(d.reason for d in refused)
+    assert "output_throughput 100 -> 80 (limit 10 %)" in text
+    assert "acceptance_length 2.87 -> 2.818" in text
+    assert '--accept-regression "reason"' in text
+    accepted = store.update(worse, request(accept_regression="traded for memory"))
+    assert {d.action for d in accepted} == {"written"}
+    assert all("traded for memory" in path.read_text() for path in tmp_path.rglob("*.json"))
+
+
+def test_a_limit_written_by_hand_comes_before_the_profiles():
+    lenient = timed().baseline.model_copy(
+        update={"limits": {"output_throughput": 0.5, "step_time_ms": 0.5}}
+    )
+    assert decide(timed(factor=0.8), lenient, request()).action == "written"
+
+
+def test_a_metric_without_limit_is_not_judged():
+    assert decide(timed(factor=0.8, limits={}), timed().baseline, request()).action == "written"
+
+
+@pytest.mark.parametrize("existing", [None, exact().baseline])
+def test_an_invalid_measurement_is_refused_with_its_reason(existing):
+    broken = decide(exact(broken=("al_in_range: 9",)), existing, request())
+    assert (broken.action, broken.reason) == ("refused", "identity broken: al_in_range: 9")
+    noisy = decide(exact(problem="UNSTABLE"), existing, request(accept_regression="x"))
+    assert (noisy.action, noisy.reason) == ("refused", "UNSTABLE")
+
+
+def test_one_refused_cell_does_not_hold_back_the_others(tmp_path):
+    decisions = BaselineStore(tmp_path).update(
+        [exact(broken=("finished: x",)), exact(OTHER)], request()
+    )
+    assert {d.candidate.cell_id: d.action for d in decisions} == {
+        CELL: "refused",
+        OTHER: "written",
+    }
+
+
+@pytest.mark.parametrize(
+    ("ci", "inside", "refused"),
+    [("true", True, True), ("1", True, True), ("true", False, False), ("", True, False)],
+)
+def test_ci_writes_outside_its_repository_only(tmp_path, ci, inside, refused):
+    repository = tmp_path / "repository"
+    root = repository / "baselines" if inside else tmp_path / "artifacts"
+    reason = ci_refusal({"CI": ci}, root, repository)
+    assert (reason is not None) == refused
+    [decision] = BaselineStore(root).update([exact()], request(refusal=reason))
+    assert (decision.action == "refused") == refused
+    assert root.exists() != refused
+
+
+@pytest.mark.parametrize("bad", [0.0, -1.0, float("nan"), float("inf")])
+def test_samples_that_cannot_be_compared_make_no_candidate(bad):
+    with pytest.raises(BaselineError, match=f"baseline {CELL}: key samples.0.1"):
+        Candidate.timed(CELL, "box", HASH, {"speedup": [[1.0, bad, 1.0]]})
+
+
+def test_a_variant_that_never_drafted_makes_no_candidate():
+    with pytest.raises(BaselineError, match=r"metrics\.num_drafts.*greater than 0, not 0"):
+        exact(num_drafts=0)

@@ -1,0 +1,151 @@
+"""`draftgate` as a shell sees it: output, messages, exit codes, start-up."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from draftgate.cli.main import run
+from draftgate.profile import load_profile
+
+KEYS = ["cell", "scenario", "arm", "workload", "batch_size", "prompts", "estimated_s"]
+Captured = pytest.CaptureFixture[str]
+
+
+def test_json_is_flat_records_alone_on_stdout(capsys: Captured) -> None:
+    assert run(["plan", "--profile", "cpu", "--format", "json"]) == 0
+    captured = capsys.readouterr()
+    records = json.loads(captured.out)
+    assert [record["cell"] for record in records] == [c.id for c in load_profile("cpu").cells()]
+    assert all(list(record) == KEYS for record in records)
+    first = {**records[0], "estimated_s": None}
+    assert first == {
+        "cell": "llama-tiny/none/instructcoder/bs1",
+        "scenario": "llama-tiny/none",
+        "arm": "control",
+        "workload": "instructcoder",
+        "batch_size": 1,
+        "prompts": 4,
+        "estimated_s": None,
+    }
+    assert "cells 70, engine starts 7, estimated time" in captured.err
+
+
+def test_csv_holds_the_same_records(capsys: Captured) -> None:
+    run(["plan", "--profile", "cpu", "--format", "json"])
+    records = json.loads(capsys.readouterr().out)
+    assert run(["plan", "--profile", "cpu", "--format", "csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert rows == [{key: str(value) for key, value in record.items()} for record in records]
+
+
+def test_table_ends_with_the_totals(capsys: Captured) -> None:
+    assert run(["plan", "--profile", "cpu"]) == 0
+    captured = capsys.readouterr()
+    lines = captured.out.splitlines()
+    assert lines[0].split() == KEYS
+    assert len(lines) == 2 + 70 + 1
+    assert lines[-1].startswith("cells 70, engine starts 7, estimated time ")
+    assert captured.err == ""
+
+
+def test_keyword_selects_cells_and_counts_their_controls(capsys: Captured) -> None:
+    assert run(["plan", "--profile", "cpu", "-k", "EAGLE3-k3", "--format", "json"]) == 0
+    captured = capsys.readouterr()
+    records = json.loads(captured.out)
+    assert {record["scenario"] for record in records} == {"llama-tiny/eagle3-k3"}
+    assert len(records) == 10
+    assert captured.err.startswith("cells 20 (with 10 more of their controls), engine starts 2,")
+
+
+def test_keyword_also_matches_the_pytest_id(capsys: Captured) -> None:
+    assert run(["plan", "--profile", "cpu", "-k", "mtp-k3-gsm8k-bs1", "--format", "json"]) == 0
+    cells = [record["cell"] for record in json.loads(capsys.readouterr().out)]
+    assert cells == ["glm-tiny/mtp-k3/gsm8k/bs1", "glm-tiny/mtp-k3/gsm8k/bs16"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["plan", "--profile", "cpuu"], ["no such profile", "did you mean 'cpu'"]),
+        (["plan", "--profile", "cpu", "-k", "nothing"], ["no cell of profile 'cpu'", "-k"]),
+        (["plan", "--format", "xml"], ["xml", "plan --help"]),
+        (["plan", "--profil", "cpu"], ["No such option", "--profil"]),
+        (["plna"], ["plna", "--help"]),
+    ],
+)
+def test_tool_errors_go_to_stderr_with_exit_1(
+    arguments: list[str], words: list[str], capsys: Captured
+) -> None:
+    assert run(arguments) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("draftgate: ")
+    assert all(word in captured.err for word in words), captured.err
+
+
+def test_broken_profile_names_file_and_key(tmp_path: Path, capsys: Captured) -> None:
+    path = tmp_path / "broken.toml"
+    path.write_text("schema_version = 1\nname = 'x'\nsede = 1\n")
+    assert run(["plan", "--profile", str(path)]) == 1
+    assert f"draftgate: {path}: sede: unknown key" in capsys.readouterr().err
+
+
+def test_version_and_help(capsys: Captured) -> None:
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("draftgate ")
+    assert run([]) == 0
+    assert "Examples:" in capsys.readouterr().out
+    assert run(["plan", "--help"]) == 0
+    assert "draftgate plan --profile cpu-full -k eagle3" in capsys.readouterr().out
+
+
+def test_a_reader_that_leaves_early_is_no_error() -> None:
+    command = (
+        f"{sys.executable} -m draftgate.cli.main plan --profile cpu-full --format csv | head -1"
+    )
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=_root())
+    assert done.stdout == ",".join(KEYS) + "\n"
+    assert "Traceback" not in done.stderr
+    assert "BrokenPipe" not in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["plan", "--profile", "cpu"]])
+def test_starts_in_half_a_second(arguments: list[str]) -> None:
+    """The best of five, because the machine may be busy."""
+    seconds = []
+    for _ in range(5):
+        start = time.perf_counter()
+        subprocess.run(
+            [sys.executable, "-m", "draftgate.cli.main", *arguments],
+            cwd=_root(),
+            check=True,
+            capture_output=True,
+        )
+        seconds.append(time.perf_counter() - start)
+    assert min(seconds) < 0.5
+
+
+def test_plan_imports_nothing_heavy() -> None:
+    code = (
+        "import sys\n"
+        "from draftgate.cli.main import run\n"
+        "run(['plan', '--profile', 'cpu', '--format', 'csv'])\n"
+        "heavy = {'torch', 'vllm', 'transformers', 'datasets', 'scipy', 'numpy', 'pytest'}\n"
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=_root(), check=True, capture_output=True, text=True
+    )
+    assert done.stderr.splitlines()[-1] == "[]"
+
+
+def _root() -> Path:
+    return Path(__file__).resolve().parents[2]
