@@ -1,15 +1,20 @@
 """Is it still accepting as much? Exact metrics, compared with `==` in both directions."""
 
+import pytest
 
-def test_acceptance_length(speculative_cell, perf):
+
+@pytest.mark.cells(speculative=True)
+def test_acceptance_length(cell, perf):
     perf.judge("acceptance_length")
 
 
-def test_per_position_acceptance(speculative_cell, perf):
+@pytest.mark.cells(speculative=True)
+def test_per_position_acceptance(cell, perf):
     perf.judge("per_position_acceptance_rate")
 
 
-def test_drafted_tokens(speculative_cell, perf):
+@pytest.mark.cells(speculative=True)
+def test_drafted_tokens(cell, perf):
     perf.judge("drafted_tokens")
 
 

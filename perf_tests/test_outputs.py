@@ -1,7 +1,10 @@
-"""Is it still lossless, on the very tokens that were timed?"""
+"""Is it still lossless, on the very tokens that were measured?"""
+
+import pytest
 
 
-def test_outputs_equal_control(speculative_cell, perf):
+@pytest.mark.cells(speculative=True)
+def test_outputs_equal_control(cell, perf):
     perf.judge("outputs_equal_control")
 
 

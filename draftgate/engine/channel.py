@@ -51,8 +51,8 @@ class Channel:
             except OSError as error:
                 raise ChannelClosed from error
 
-    def receive(self, timeout_s: float, alive: Callable[[], bool] = lambda: True) -> Message:
-        """Read one message.
+    def receive(self, timeout_s: float | None, alive: Callable[[], bool] | None = None) -> Message:
+        """Read one message; ``timeout_s`` None waits for ever.
 
         ``alive`` is asked now and then, so that a dead peer is noticed even where the pipe stays
         open in some grandchild; what it wrote before it died is still delivered.
@@ -62,13 +62,13 @@ class Channel:
             ChannelTimeout: no whole message in ``timeout_s`` seconds.
             ProtocolError: garbage on the pipe.
         """
-        deadline = time.monotonic() + timeout_s
+        deadline = None if timeout_s is None else time.monotonic() + timeout_s
         while (message := self._next()) is None:
-            left = deadline - time.monotonic()
-            if left <= 0:
+            left = None if deadline is None else deadline - time.monotonic()
+            if left is not None and left <= 0:
                 raise ChannelTimeout
-            peer_alive = alive()
-            if select.select([self.read_fd], [], [], min(left, _SLICE_S))[0]:
+            peer_alive = alive is None or alive()
+            if self._readable(_shorter(left, None if alive is None else _SLICE_S)):
                 self._fill()
             elif not peer_alive:
                 raise ChannelClosed
@@ -80,6 +80,9 @@ class Channel:
             self._closed = True
             os.close(self.read_fd)
             os.close(self.write_fd)
+
+    def _readable(self, timeout_s: float | None) -> bool:
+        return bool(select.select([self.read_fd], [], [], timeout_s)[0])
 
     def _fill(self) -> None:
         data = os.read(self.read_fd, _CHUNK)
@@ -96,3 +99,8 @@ class Channel:
         body = bytes(self._buffer[HEADER.size : end])
         del self._buffer[:end]
         return decode(body)
+
+
+def _shorter(first: float | None, second: float | None) -> float | None:
+    given = [value for value in (first, second) if value is not None]
+    return min(given, default=None)

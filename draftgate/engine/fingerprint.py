@@ -16,7 +16,13 @@ from pathlib import Path
 from draftgate import __version__
 from draftgate.engine.environment import is_cpu_vllm
 from draftgate.engine.gpu import Gpus, read_gpus
-from draftgate.engine.hardware import Cpu, isa_class, read_cpu, read_memory_gib
+from draftgate.engine.hardware import (
+    Cpu,
+    isa_class,
+    read_cpu,
+    read_memory_gib,
+    short_dtype,
+)
 from draftgate.engine.records import Record
 
 FieldValue = str | int | bool | None
@@ -75,7 +81,7 @@ def gpu_fingerprint(gpus: Gpus, *, dtype: str) -> Fingerprint:
     ]
     return Fingerprint(
         key="-".join(filter(None, parts)),
-        isa_class=f"sm{gpus.capability.replace('.', '')}-{dtype}",
+        isa_class=f"sm{gpus.capability.replace('.', '')}-{short_dtype(dtype)}",
         fields={"gpu": gpus.model, **gpus.model_dump(exclude={"model"})},
     )
 

@@ -50,12 +50,17 @@ def parse_memory_gib(meminfo: str) -> int:
     return 0
 
 
+def short_dtype(dtype: str) -> str:
+    """Abbreviation of a data type's name, such as ``fp32``."""
+    return _DTYPES.get(dtype, dtype)
+
+
 def isa_class(cpu: Cpu, dtype: str, *, pinned: bool) -> str:
     """Class of machines on which exact metrics agree, such as ``x86-avx2-fp32``.
 
     ``pinned``: engines keep to AVX2 whatever the CPU offers.
     """
-    short = _DTYPES.get(dtype, dtype)
+    short = short_dtype(dtype)
     if cpu.machine not in ("x86_64", "AMD64"):
         return f"{cpu.machine}-{short}"
     levels = [name for name, flag in _X86_LEVELS if flag in cpu.flags]

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import NoReturn
 
 import psutil
@@ -92,12 +91,7 @@ class EngineHost:
         self.wait_ready()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     def launch(self) -> None:
@@ -110,7 +104,7 @@ class EngineHost:
             raise RuntimeError(f"engine {self.label} was launched before")
         try:
             placement = place(self.spec.threads) if self._on_cpu else None
-            self.log_path.parent.mkdir(parents=True, exist_ok=True)
+            self._log = logs.ChildLog(self.log_path)
             env = child_environment(
                 os.environ, self.spec, placement=placement, openmp=default_openmp()
             )
@@ -147,6 +141,7 @@ class EngineHost:
             return
         if self._info is not None and not self._in_round and process.alive():
             try:
+                process.resume()
                 process.channel.send(Shutdown(), self._timeouts.shutdown)
                 process.wait(self._timeouts.shutdown)
             except (ChannelClosed, ChannelTimeout):
@@ -166,21 +161,17 @@ class EngineHost:
             EngineError: refused (``fatal`` False: a batch above max_num_seqs, a prompt too long;
                 the engine goes on), or failed, died, hung, and then the child is gone.
         """
-        self._check_batch(request)
+        if request.batch_size > self.spec.max_num_seqs:
+            raise EngineError(self.label, "round", self._batch_refusal(request), fatal=False)
         self._in_round = True
+        self._running.resume()
         self._send(RunRound(request=request), "round")
-        while True:
-            message = self._receive("round", self._timeouts.request)
-            if isinstance(message, RoundDone):
-                self._in_round = False
-                return message.record
-            if isinstance(message, Failed) and not message.fatal:
-                self._in_round = False
-                raise EngineError(self.label, "round", message.reason, fatal=False)
-            if not isinstance(message, Progress):
-                self._fail_with("round", message)
-            if on_progress is not None:
-                on_progress(message.done, message.total)
+        answer = self._round_answer(on_progress)
+        self._in_round = False
+        self._rest()
+        if isinstance(answer, Failed):
+            raise EngineError(self.label, "round", answer.reason, fatal=False)
+        return answer.record
 
     @property
     def info(self) -> EngineInfo:
@@ -214,19 +205,32 @@ class EngineHost:
             raise RuntimeError(f"engine {self.label} was not launched")
         return self._process
 
-    def _check_batch(self, request: RoundRequest) -> None:
-        if request.batch_size > self.spec.max_num_seqs:
-            raise EngineError(
-                self.label,
-                "round",
-                f"batch size {request.batch_size} is above max_num_seqs={self.spec.max_num_seqs}: "
-                f"start the engine with max_num_seqs of at least the largest batch size",
-                fatal=False,
-            )
+    def _round_answer(self, on_progress: ProgressCallback | None) -> RoundDone | Failed:
+        while True:
+            message = self._receive("round", self._timeouts.request)
+            if isinstance(message, RoundDone):
+                return message
+            if isinstance(message, Failed) and not message.fatal:
+                return message
+            if not isinstance(message, Progress):
+                self._fail_with("round", message)
+            if on_progress is not None:
+                on_progress(message.done, message.total)
+
+    def _batch_refusal(self, request: RoundRequest) -> str:
+        return (
+            f"batch size {request.batch_size} is above max_num_seqs={self.spec.max_num_seqs}: "
+            f"start the engine with max_num_seqs of at least the largest batch size"
+        )
+
+    def _rest(self) -> None:
+        if self._on_cpu:  # GPU engines have watchdogs that count the time they were stopped
+            self._running.pause()
 
     def _take_start_message(self, message: Message) -> None:
         if isinstance(message, Ready):
             self._info = message.info
+            self._rest()
         elif not isinstance(message, Hello):
             self._fail_with("start-up", message)
         elif message.protocol != PROTOCOL_VERSION:
@@ -266,7 +270,7 @@ class EngineHost:
             self._fail(stage, f"unexpected message {message.kind!r} from the child")
         cause = None
         if logs.is_consequence(message.reason):
-            cause = logs.root_cause(logs.tail(self.log_path, logs.ALL_LINES))
+            cause = logs.root_cause(self._log.text())
         self._fail(stage, cause or message.reason)
 
     def _fail_hung(self, stage: Stage, timeout_s: float) -> NoReturn:
@@ -276,16 +280,12 @@ class EngineHost:
         process = self._running
         process.wait(self._timeouts.shutdown)
         process.end()
-        cause = logs.root_cause(logs.tail(self.log_path))
+        cause = logs.root_cause(self._log.text())
         last = f"; last exception in its log: {cause}" if cause else ""
         self._fail(stage, f"the child {process.exit_description}{last}")
 
     def _fail(self, stage: Stage, reason: str) -> NoReturn:
         self._running.end()
         raise EngineError(
-            self.label,
-            stage,
-            reason,
-            log_path=self.log_path,
-            log_tail=logs.tail(self.log_path),
+            self.label, stage, reason, log_path=self.log_path, log_tail=self._log.tail()
         )

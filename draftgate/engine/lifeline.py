@@ -13,7 +13,6 @@ from draftgate.engine.channel import Channel, ChannelClosed
 from draftgate.engine.protocol import Message
 
 _PR_SET_PDEATHSIG = 1
-_FOREVER_S = 1e9
 
 
 def die_with_parent(parent_pid: int) -> None:
@@ -50,6 +49,6 @@ class Inbox:
     def _read(self) -> None:
         while True:
             try:
-                self._messages.put(self._channel.receive(_FOREVER_S))
+                self._messages.put(self._channel.receive(None))
             except ChannelClosed:
                 leave()

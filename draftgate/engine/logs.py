@@ -6,8 +6,7 @@ import re
 from pathlib import Path
 
 TAIL_LINES = 20
-ALL_LINES = 1 << 20
-_TAIL_BYTES = 1 << 18
+_READ_BYTES = 1 << 18
 _PREFIX = re.compile(r"^(\([\w-]+ pid=\d+\) )?((ERROR|CRITICAL) [\d-]+ [\d:]+ \[[^\]]+\] ?)?")
 _RAISED = re.compile(r"^[A-Za-z_][\w.]*(Error|Exception|Exit|Interrupt)\b(: .+)?$")
 _PYDANTIC = re.compile(
@@ -20,15 +19,27 @@ _CONSEQUENCES = (
 )
 
 
-def tail(path: Path, lines: int = TAIL_LINES) -> str:
-    """Last ``lines`` lines of a log; empty where there is none."""
-    try:
-        with path.open("rb") as log:
-            log.seek(max(0, path.stat().st_size - _TAIL_BYTES))
-            text = log.read().decode(errors="replace")
-    except OSError:
-        return ""
-    return "\n".join(text.rstrip().splitlines()[-lines:])
+class ChildLog:
+    """The part of a log file that one child writes; earlier starts' lines stay before it."""
+
+    def __init__(self, path: Path) -> None:
+        """Begin at the file's present end, creating its folder. Raises OSError."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.path = path
+        self._start = path.stat().st_size if path.exists() else 0
+
+    def text(self) -> str:
+        """What the child wrote, or the last of it; empty where the file is gone."""
+        try:
+            with self.path.open("rb") as log:
+                log.seek(max(self._start, self.path.stat().st_size - _READ_BYTES))
+                return log.read().decode(errors="replace")
+        except OSError:
+            return ""
+
+    def tail(self) -> str:
+        """The last `TAIL_LINES` lines."""
+        return "\n".join(self.text().rstrip().splitlines()[-TAIL_LINES:])
 
 
 def describe(error: BaseException) -> str:

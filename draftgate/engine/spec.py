@@ -73,19 +73,20 @@ class EngineSpec(Record):
         """Spec of a profile's target with a variant's speculative config.
 
         Takes every field of the same name from ``target``; any pydantic model will do, so that
-        this room needs nothing of the profile's insides.
+        this room needs nothing of the profile's insides. A target's engine_args may name fields
+        of this class (`max_num_seqs`, `threads`, ...); those win over the arguments here.
         """
-        shared = (cls.model_fields.keys() & type(target).model_fields.keys()) - {
-            "speculative_config",
-            "max_num_seqs",
-            "seed",
+        values: dict[str, Any] = {"max_num_seqs": max_num_seqs, "seed": seed}
+        values |= {
+            name: getattr(target, name)
+            for name in cls.model_fields.keys() & type(target).model_fields.keys()
         }
-        return cls(
-            **{name: getattr(target, name) for name in shared},
-            speculative_config=speculative_config,
-            max_num_seqs=max_num_seqs,
-            seed=seed,
-        )
+        engine_args = values.pop("engine_args", {})
+        lifted = cls.model_fields.keys() & engine_args.keys()
+        values |= {name: engine_args[name] for name in lifted}
+        values["engine_args"] = {k: v for k, v in engine_args.items() if k not in lifted}
+        values["speculative_config"] = speculative_config
+        return cls(**values)
 
     @property
     def k(self) -> int:

@@ -125,11 +125,15 @@ class Measurement(BenchKeys):
         provenance: Provenance,
         started: datetime,
         ended: datetime,
+        timed: bool = True,
         order: Sequence[str] = (),
         warmup_walls_s: Sequence[float] = (),
         control_warmup_walls_s: Sequence[float] = (),
     ) -> Self:
-        """Derive all metrics; raises ValueError without a round, a request or a duration."""
+        """Derive all metrics; raises ValueError without a round, a request or a duration.
+
+        ``timed=False``: the rounds were not timed with care, so there are no timed metrics.
+        """
         if not rounds or not rounds[0].requests:
             raise ValueError(f"{subject.cell}: nothing was measured")
         if not all(record.wall_s > 0 for record in (*rounds, *control_rounds)):
@@ -138,7 +142,7 @@ class Measurement(BenchKeys):
             subject=subject,
             exact=ExactMetrics.of(rounds[0]),
             acceptance=Acceptance.of(rounds[0], subject.k),
-            timed=metrics.timed_samples(rounds, control_rounds),
+            timed=metrics.timed_samples(rounds, control_rounds) if timed else {},
             outputs_equal_control=(
                 compare_outputs(rounds[0], control_rounds[0]) if control_rounds else None
             ),

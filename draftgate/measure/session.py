@@ -77,14 +77,14 @@ class Session:
         """The cell's run, warmed up, for a caller that times the rounds itself."""
         if cell.id not in self._open:
             started = datetime.now(UTC)
-            arm, control = self._player(cell), self._player(cell.control)
+            arm, control = self._player(cell), self._control_player(cell)
             walls = {"arm": self._warm_up(cell, arm)}
-            if not cell.scenario.is_control:
+            if control is not None:
                 walls["control"] = self._warm_up(cell.control, control)
             run = CellRun(
                 arm,
-                None if cell.scenario.is_control else control,
-                self.profile.plan.rounds,
+                control,
+                self.profile.plan.rounds if cell.timed else 1,
                 lambda which, record: self.watcher.round_done(cell, which, record),
             )
             self._open[cell.id] = _Open(run, started, walls)
@@ -123,6 +123,7 @@ class Session:
             provenance=provenance,
             started=opened.started,
             ended=datetime.now(UTC),
+            timed=cell.timed,
             order=run.order,
             warmup_walls_s=opened.warmup_walls["arm"],
             control_warmup_walls_s=opened.warmup_walls.get("control", ()),
@@ -158,9 +159,19 @@ class Session:
         )
         return lambda: self.engines.generate(cell.scenario, request)
 
+    def _control_player(self, cell: Cell) -> Play | None:
+        """Plays the control's round; where nothing is timed, the control cell's own one serves."""
+        if cell.scenario.is_control:
+            return None
+        if cell.timed:
+            return self._player(cell.control)
+        return lambda: self.measured(cell.control).measurement.draftgate.rounds[0]
+
     def _warm_up(self, cell: Cell, play: Play) -> tuple[float, ...]:
         """Warm an engine at a batch size, once: later cells find it warm."""
         key = (cell.scenario.id, cell.batch_size)
+        if not cell.timed:
+            return ()
         if key not in self._warm:
             plan = self.profile.plan
             rounds = warm_up(play, plan.warmup_max, plan.warmup_tolerance)

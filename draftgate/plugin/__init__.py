@@ -22,6 +22,8 @@ MARKERS = (
     "correctness: checks losslessness",
     "slow: takes minutes; not part of `make test`",
     "gpu: needs a GPU",
+    "cells(speculative=False, timed=False): which of the profile's cells a test with the fixture "
+    "`perf` gets: only those that draft, only those that are timed",
 )
 
 

@@ -2,33 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import math
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from draftgate.baseline.schema import ExactBaseline, StoredExact, StoredSamples, TimedBaseline
 from draftgate.baseline.candidate import Candidate
-from draftgate.measure.session import Measured
+from draftgate.baseline.errors import BaselineError
 
 if TYPE_CHECKING:
-    from draftgate.profile.model import Profile
+    from draftgate.measure.session import Measured
+
+Make = Callable[[], Candidate]
 
 
-def candidates(measured: Iterable[Measured], profile: Profile) -> Iterator[Candidate]:
-    """An exact and a timed candidate a cell."""
+def candidates(
+    measured: Iterable[Measured], limits: Mapping[str, float]
+) -> tuple[list[Candidate], list[str]]:
+    """An exact candidate a cell, a timed one where it was timed, and why some cells offer none."""
+    found: list[Candidate] = []
+    unusable: list[str] = []
     for item in measured:
-        block = item.measurement.draftgate
-        broken = tuple(f"{b.identity}: {b.detail}" for b in item.broken)
-        problem = None
-        if block.outputs_equal_control is not None and not block.outputs_equal_control.equal:
-            problem = "its outputs differ from the control's"
-        limits = profile.limits.stated()
-        exact = ExactBaseline(
-            workload_hash=block.subject.workload_hash,
-            metrics=StoredExact.model_validate(block.exact.model_dump()),
+        for make in _makers(item, limits):
+            try:
+                found.append(make())
+            except BaselineError as error:
+                unusable.append(str(error))
+    return found, unusable
+
+
+def _makers(item: Measured, limits: Mapping[str, float]) -> tuple[Make, ...]:
+    block, cell = item.measurement.draftgate, item.cell.id
+    prompts, machine = block.subject.workload_hash, block.machine
+    broken = tuple(f"{b.identity}: {b.detail}" for b in item.broken)
+    agreement = block.outputs_equal_control
+    unequal = agreement is not None and not agreement.equal
+    problem = "its outputs differ from the control's" if unequal else None
+
+    def exact() -> Candidate:
+        return Candidate.exact(
+            cell, machine.isa_class, prompts, block.exact, broken=broken, problem=problem
         )
-        timed = TimedBaseline(
-            workload_hash=block.subject.workload_hash,
-            metrics={name: StoredSamples.of([samples]) for name, samples in block.timed.items()},
+
+    def timed() -> Candidate:
+        samples = {name: [values] for name, values in block.timed.items()}
+        return Candidate.timed(
+            cell,
+            machine.key,
+            prompts,
+            samples,
+            broken=broken,
+            problem=problem or _too_noisy(block.timed, limits),
+            limits=limits,
         )
-        for key, baseline in ((block.machine.isa_class, exact), (block.machine.key, timed)):
-            yield Candidate(item.cell.id, key, baseline, broken, problem, limits)
+
+    return (exact, timed) if block.timed else (exact,)
+
+
+def _too_noisy(timed: Mapping[str, Sequence[float]], limits: Mapping[str, float]) -> str | None:
+    """Rounds that spread more than the limit they are to guard make no baseline."""
+    for name, limit in limits.items():
+        values = [math.log(v) for v in timed.get(name, ())]
+        if len(values) > 1 and (spread := statistics.stdev(values)) > limit:
+            return (
+                f"too noisy: the rounds of {name} spread by {100 * spread:.0f} % (one standard "
+                f"deviation), the limit is {100 * limit:g} %; measure on a quiet machine"
+            )
+    return None

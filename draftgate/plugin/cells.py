@@ -10,27 +10,31 @@ if TYPE_CHECKING:
     from draftgate.profile.cells import Cell
     from draftgate.profile.model import Profile
 
-ALL, SPECULATIVE = "cell", "speculative_cell"
+MARKER = "cells"
 
 
 def wants_cells(metafunc: pytest.Metafunc) -> bool:
-    """Whether the test asks for cells at all."""
-    return ALL in metafunc.fixturenames or SPECULATIVE in metafunc.fixturenames
+    """Whether the test measures cells; a test of someone else may have an argument `cell`."""
+    return "perf" in metafunc.fixturenames
 
 
 def parametrize(metafunc: pytest.Metafunc, profile: Profile) -> None:
-    """Give ``cell`` every cell, ``speculative_cell`` those that draft."""
-    for name in (ALL, SPECULATIVE):
-        if name in metafunc.fixturenames:
-            cells = [c for c in profile.cells() if name == ALL or not c.scenario.is_control]
-            metafunc.parametrize(name, cells, ids=[c.test_id for c in cells], scope="session")
+    """Give the test the cells that its marker ``cells`` asks for; without one, every cell."""
+    marker = metafunc.definition.get_closest_marker(MARKER)
+    wanted = marker.kwargs if marker else {}
+    cells = [c for c in profile.cells() if _fits(c, **wanted)]
+    metafunc.parametrize("cell", cells, ids=[c.test_id for c in cells], scope="session")
+
+
+def _fits(cell: Cell, *, speculative: bool = False, timed: bool = False) -> bool:
+    """Whether ``cell`` drafts, and is timed, where that is asked for."""
+    return (cell.timed or not timed) and not (speculative and cell.scenario.is_control)
 
 
 def cell_of(item: pytest.Item) -> Cell | None:
-    """The cell that a test is about."""
-    callspec = getattr(item, "callspec", None)
-    parameters = callspec.params if callspec else {}
-    return parameters.get(ALL) or parameters.get(SPECULATIVE)
+    """The cell that a test measures."""
+    callspec = getattr(item, "callspec", None) if "perf" in _fixtures(item) else None
+    return callspec.params.get("cell") if callspec else None
 
 
 def order(items: list[pytest.Item], profile: Profile, grouped_by_scenario: bool) -> None:
@@ -47,7 +51,10 @@ def order(items: list[pytest.Item], profile: Profile, grouped_by_scenario: bool)
 
     def position(item: pytest.Item) -> tuple[int, int]:
         cell = cell_of(item)
-        timed = "benchmark" in getattr(item, "fixturenames", ())
-        return (rank[cell] if cell else -1, 0 if timed else 1)
+        return (rank[cell] if cell else -1, 0 if "benchmark" in _fixtures(item) else 1)
 
     items.sort(key=position)
+
+
+def _fixtures(item: pytest.Item) -> tuple[str, ...]:
+    return tuple(getattr(item, "fixturenames", ()))

@@ -30,7 +30,7 @@ def perf(request: pytest.FixtureRequest, gate: Gate) -> Perf:
     """Measures and judges the test's cell."""
     cell = cell_of(request.node)
     if cell is None:
-        raise pytest.UsageError("the fixture `perf` needs `cell` or `speculative_cell` beside it")
+        raise pytest.UsageError("the fixture `perf` needs the argument `cell` beside it")
     return Perf(gate, cell, request.node)
 
 

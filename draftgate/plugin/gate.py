@@ -52,6 +52,7 @@ class Gate:
     progress: ProgressLine
     verdicts: list[Verdict] = field(default_factory=list)
     decisions: list[Decision] = field(default_factory=list)
+    unusable: list[str] = field(default_factory=list)
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
     engines_ready_s: float = 0.0
     _written: set[str] = field(default_factory=set)
@@ -122,7 +123,7 @@ class Gate:
         self.arms.close()
         self.update_baselines(session_failed=exitstatus != 0)
         refused = any(d.action is Action.REFUSED for d in self.decisions)
-        if refused and exitstatus == 0:
+        if (refused or self.unusable) and exitstatus == 0:
             exitstatus = int(pytest.ExitCode.TESTS_FAILED)
         self.write_run(_reason(exitstatus))
         return exitstatus
@@ -145,8 +146,8 @@ class Gate:
             accept_regression=self.options.accept_regression,
             refusal=refusal or ("the session failed" if session_failed else None),
         )
-        measured = self.session.all_measured()
-        self.decisions = self.store.update(candidates(measured, self.profile), request)
+        found, self.unusable = candidates(self.session.all_measured(), self.profile.limits.stated())
+        self.decisions = self.store.update(found, request)
 
     def write_run(self, exit_reason: str) -> None:
         """Write `verdicts.json` and `run.json`."""

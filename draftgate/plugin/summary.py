@@ -42,6 +42,7 @@ def _notes(gate: Gate) -> Iterator[str]:
             f"machine ({machine}), so nothing guards it. Create it on a commit you trust: "
             f"pytest -m perf perf_tests --profile {gate.profile.name} --update-baselines=new"
         )
+    yield from (f"baseline not written: {reason}" for reason in gate.unusable)
     for decision in gate.decisions:
         if decision.action is Action.REFUSED:
             candidate = decision.candidate

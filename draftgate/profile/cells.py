@@ -42,11 +42,15 @@ class Scenario:
 
 @dataclass(frozen=True)
 class Cell:
-    """A scenario on one workload at one batch size. Hashed by id."""
+    """A scenario on one workload at one batch size. Hashed by id.
+
+    ``timed`` is False where only exact metrics are measured.
+    """
 
     scenario: Scenario
     workload: WorkloadSpec
     batch_size: int
+    timed: bool = True
 
     @property
     def id(self) -> str:

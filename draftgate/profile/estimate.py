@@ -2,9 +2,10 @@
 
 A step at batch size b takes ``step_ms + b * step_ms_per_sequence``; a request generates
 ``output_fill`` of its token limit, one token a step. Speculative decoding is estimated at the
-control's speed (an upper bound where it helps), prefill and scoring are left out, and every
-cell runs its ``warmup_max`` and ``rounds`` in each session. All constants stand in the profile's
-``[plan.estimate]``.
+control's speed (an upper bound where it helps), prefill and scoring are left out. A timed cell runs
+its ``rounds``, each beside one of its control, in every session (warm-up is left out: an engine
+needs it once a batch size); a cell that is not timed runs one. All constants stand in the
+profile's ``[plan.estimate]``.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ def estimate_seconds(plan: Plan, cell: Cell) -> float:
     batches = spec.prompts if plan.batch_mode == "replicated" else max(spec.prompts / size, 1.0)
     steps = batches * spec.max_tokens * constants.output_fill
     step_ms = constants.step_ms + size * constants.step_ms_per_sequence
-    passes = plan.sessions * (plan.rounds + plan.warmup_max)
+    sides = 1 if cell.scenario.is_control else 2
+    passes = plan.sessions * plan.rounds * sides if cell.timed else 1
     return passes * steps * step_ms / 1000
 
 

@@ -139,13 +139,15 @@ class Limits(Part):
 class MatrixRow(Part):
     """These workloads at these batch sizes, on ``targets`` (None: all).
 
-    ``prompts`` replaces the workloads' own number of prompts.
+    ``prompts`` replaces the workloads' own number of prompts. With ``timed = false`` the cells are
+    measured for their exact metrics only: one round, no throughput.
     """
 
     workloads: Annotated[tuple[WorkloadName, ...], Field(min_length=1)]
     batch_sizes: Annotated[tuple[Count, ...], Field(min_length=1)]
     prompts: Count | None = None
     targets: tuple[Name, ...] | None = None
+    timed: Annotated[bool, Field(strict=True)] = True
 
     def covers(self, target: str) -> bool:
         """Whether the row applies to ``target``."""
@@ -187,15 +189,16 @@ class Profile(Part):
     def _cells_of(self, target: Target) -> Iterator[Cell]:
         variants = sorted(target.variants, key=lambda v: v.name != "none")
         for workload in self.workloads:
-            for batch_size, spec in sorted(self._sizes(target, workload).items()):
+            for batch_size, row in sorted(self._sizes(target, workload).items()):
+                spec = workload.model_copy(update={"prompts": row.prompts or workload.prompts})
                 for variant in variants:
                     if variant.runs_on(workload.name):
-                        yield Cell(Scenario(target, variant), spec, batch_size)
+                        yield Cell(Scenario(target, variant), spec, batch_size, row.timed)
 
-    def _sizes(self, target: Target, workload: WorkloadSpec) -> dict[int, WorkloadSpec]:
-        """Batch size -> the workload with that row's number of prompts."""
+    def _sizes(self, target: Target, workload: WorkloadSpec) -> dict[int, MatrixRow]:
+        """Batch size -> the row that says how ``workload`` is measured at it."""
         return {
-            size: workload.model_copy(update={"prompts": row.prompts or workload.prompts})
+            size: row
             for row in self.matrix
             if row.covers(target.name) and workload.name in row.workloads
             for size in row.batch_sizes

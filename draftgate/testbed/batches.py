@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import random
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 
 import torch
 from torch import Tensor
@@ -14,7 +13,7 @@ from draftgate.testbed import tokenizer as tok
 from draftgate.testbed.corpus import Example
 
 PROMPT_WEIGHT = 0.1
-POOL = 384  # examples sorted together: enough that padding stays near 5 %
+LENGTH_STEP = 32
 
 
 @dataclass(frozen=True)
@@ -50,9 +49,9 @@ def encoder(tokenizer: object) -> Encoder:
     return encode
 
 
-def collate(items: list[Encoded]) -> Batch:
-    """Pad to the longest item."""
-    length = max(len(ids) for ids, _ in items)
+def collate(items: list[Encoded], length: int | None = None) -> Batch:
+    """Pad to ``length``, by default to the longest item."""
+    length = length or max(len(ids) for ids, _ in items)
     ids = torch.zeros(len(items), length, dtype=torch.long)
     weights = torch.zeros(len(items), length)
     copied = torch.zeros(len(items), length, dtype=torch.bool)
@@ -65,15 +64,16 @@ def collate(items: list[Encoded]) -> Batch:
     return Batch(ids, weights, copied)
 
 
-def batches(
-    examples: Iterator[Example], encode: Encoder, tokens: int, rng: random.Random
-) -> Iterator[Batch]:
-    """Endless batches of at most ``tokens`` padded tokens, in an order drawn from ``rng``."""
-    while pool := sorted((encode(e) for e in islice(examples, POOL)), key=lambda i: len(i[0])):
-        groups: list[list[Encoded]] = [[]]
-        for item in pool:
-            if len(item[0]) * (len(groups[-1]) + 1) > tokens and groups[-1]:
-                groups.append([])
-            groups[-1].append(item)
-        rng.shuffle(groups)
-        yield from map(collate, groups)
+def batches(examples: Iterator[Example], encode: Encoder, tokens: int) -> Iterator[Batch]:
+    """Batches of at most ``tokens`` padded tokens, each of one length class.
+
+    Lengths are rounded up to ``LENGTH_STEP``, so that the CPU's matrix kernels, which are made
+    anew for every shape, see some twenty shapes instead of thousands.
+    """
+    waiting: dict[int, list[Encoded]] = defaultdict(list)
+    for example in examples:
+        item = encode(example)
+        length = -(-len(item[0]) // LENGTH_STEP) * LENGTH_STEP
+        waiting[length].append(item)
+        if len(waiting[length]) * length > tokens - length:
+            yield collate(waiting.pop(length), length)

@@ -94,7 +94,7 @@ def train_target(shop: Workshop) -> CausalLM:
 
     train(
         run,
-        lambda rng: batches(curriculum(rng, run.progress), encode, TARGET_BATCH, rng),
+        lambda rng: batches(curriculum(rng, run.progress), encode, TARGET_BATCH),
         learn,
         lambda: {"network": network.state_dict(), "optimiser": optimiser.state_dict()},
         shop.reporter,
@@ -166,7 +166,7 @@ def train_drafts(shop: Workshop, target: CausalLM) -> tuple[nn.ModuleDict, Tenso
         return {"drafts": drafts.state_dict(), "optimisers": states}
 
     def source(rng: random.Random) -> Iterator[Batch]:
-        return batches(corpus.stream(rng.randrange(2**62)), encode, DRAFT_BATCH, rng)
+        return batches(corpus.stream(rng.randrange(2**62)), encode, DRAFT_BATCH)
 
     train(run, source, teach, snapshot, shop.reporter)
     return drafts.eval(), vocabulary

@@ -92,12 +92,12 @@ class CellJudge:
         )
 
     def _cause(self, metric: str) -> str:
-        """Which factor of throughput moved against the baselines."""
-        return explain(
-            self._ratio(metric),
-            self._tokens_per_step_ratio(),
-            self._ratio("step_time_ms"),
-        )
+        """Which factor of throughput moved against the baselines.
+
+        Of a speed-up the control is a part too, so that its factors need not multiply to it.
+        """
+        throughput = self._ratio(metric) if metric == "output_throughput" else None
+        return explain(throughput, self._tokens_per_step_ratio(), self._ratio("step_time_ms"))
 
     def _ratio(self, metric: str) -> float | None:
         samples = self.measurement.draftgate.timed.get(metric)

@@ -35,7 +35,7 @@ def test_json_is_flat_records_alone_on_stdout(capsys: Captured) -> None:
         "prompts": 4,
         "estimated_s": None,
     }
-    assert "cells 70, engine starts 7, estimated time" in captured.err
+    assert "cells 63, engine starts 7, estimated time" in captured.err
 
 
 def test_csv_holds_the_same_records(capsys: Captured) -> None:
@@ -51,8 +51,8 @@ def test_table_ends_with_the_totals(capsys: Captured) -> None:
     captured = capsys.readouterr()
     lines = captured.out.splitlines()
     assert lines[0].split() == KEYS
-    assert len(lines) == 2 + 70 + 1
-    assert lines[-1].startswith("cells 70, engine starts 7, estimated time ")
+    assert len(lines) == 2 + 63 + 1
+    assert lines[-1].startswith("cells 63, engine starts 7, estimated time ")
     assert captured.err == ""
 
 
@@ -61,8 +61,8 @@ def test_keyword_selects_cells_and_counts_their_controls(capsys: Captured) -> No
     captured = capsys.readouterr()
     records = json.loads(captured.out)
     assert {record["scenario"] for record in records} == {"llama-tiny/eagle3-k3"}
-    assert len(records) == 10
-    assert captured.err.startswith("cells 20 (with 10 more of their controls), engine starts 2,")
+    assert len(records) == 9
+    assert captured.err.startswith("cells 18 (with 9 more of their controls), engine starts 2,")
 
 
 def test_keyword_also_matches_the_pytest_id(capsys: Captured) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -126,9 +127,13 @@ def test_estimate_follows_its_formula(small: dict[str, Any]) -> None:
     constants = {"step_ms": 10, "step_ms_per_sequence": 1, "output_fill": 0.5, "engine_start_s": 5}
     small["plan"] = {"rounds": 3, "warmup_max": 1, "sessions": 2, "estimate": constants}
     profile = parse_profile(small, "small.toml")
-    one, _, eight, *_ = profile.cells()
-    assert estimate_seconds(profile.plan, one) == pytest.approx(8 * (8 / 1 * 16 * 0.5) * 11 / 1000)
+    one, drafted, eight, *_ = profile.cells()
+    one_round = (8 / 1 * 16 * 0.5) * 11 / 1000
+    assert estimate_seconds(profile.plan, one) == pytest.approx(2 * 3 * one_round)
+    beside_its_control = 2 * 2 * 3 * one_round
+    assert estimate_seconds(profile.plan, drafted) == pytest.approx(beside_its_control)
+    assert estimate_seconds(profile.plan, replace(drafted, timed=False)) == pytest.approx(one_round)
     assert estimate_seconds(profile.plan, eight) == pytest.approx(
-        8 * (8 / 8 * 16 * 0.5) * 18 / 1000
+        6 * (8 / 8 * 16 * 0.5) * 18 / 1000
     )
     assert totals(profile.plan, [one, eight]).engine_starts == 2

@@ -7,7 +7,15 @@ from random import Random
 
 import pytest
 
-from draftgate.testbed.corpus import WORKLOADS, Example, copy_drill, evaluation, is_held_out, sample, stream
+from draftgate.testbed.corpus import (
+    WORKLOADS,
+    Example,
+    copy_drill,
+    evaluation,
+    is_held_out,
+    sample,
+    stream,
+)
 
 TRAIN = list(islice(stream(7), 3000))
 MAX_CHARS = 1700
