@@ -11,6 +11,8 @@ import typer
 
 from draftgate import __version__
 from draftgate.cli.commands.plan import plan
+from draftgate.cli.commands.replay import replay
+from draftgate.cli.commands.simulate import simulate
 
 TOOL_ERROR = 1
 INTERRUPTED = 130
@@ -87,6 +89,8 @@ def draftgate(
 
 
 app.command()(plan)
+app.command()(replay)
+app.command()(simulate)
 
 if __name__ == "__main__":
     sys.exit(run())

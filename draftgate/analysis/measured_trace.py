@@ -1,0 +1,52 @@
+"""A cell of our own results as a trace.
+
+The record holds the steps the engine took, not what drafting at every position would have yielded.
+An entry between two steps is the rest of the step that covers it: exact along the path taken (the
+recorded k and the oracle), a lower bound elsewhere. Prompts are known by length only.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from draftgate.analysis.errors import TraceError
+from draftgate.analysis.traces import RECORD_CAP, IntArray, TokenArray, Trace, TraceRequest
+from draftgate.engine.records import RequestRecord
+from draftgate.measure.record import Measurement, MeasurementError
+
+
+def read_measured(path: Path) -> Trace:
+    """The first round of a measured cell; raises TraceError on anything else.
+
+    The proposer is named after the variant's method: ``eagle3`` for ``llama-tiny/eagle3-k3``.
+    """
+    try:
+        block = Measurement.read(path).draftgate
+    except MeasurementError as error:
+        raise TraceError(str(error)) from None
+    k = block.subject.k
+    proposer = _method(block.subject.scenario) if k else None
+    requests = tuple(
+        _request(r, proposer) for r in block.rounds[0].requests if r.output_token_ids and r.emitted
+    )
+    if not requests:
+        raise TraceError(f"{path}: no request has output tokens; measure the cell again")
+    return Trace(block.subject.cell, path, requests, cap=k or RECORD_CAP)
+
+
+def _method(scenario: str) -> str:
+    return scenario.rpartition("/")[2].rpartition("-k")[0] or scenario.rpartition("/")[2]
+
+
+def _request(record: RequestRecord, proposer: str | None) -> TraceRequest:
+    acceptance = {proposer: _entries(record.emitted)} if proposer else {}
+    output: TokenArray = np.array(record.output_token_ids, dtype=np.int32)
+    none: TokenArray = np.empty(0, dtype=np.int32)
+    return TraceRequest(record.prompt_id, record.prompt_tokens, none, output, acceptance)
+
+
+def _entries(emitted: tuple[int, ...]) -> IntArray:
+    """Entry j = tokens from j to the end of the step that covers j: 3 -> 3, 2, 1."""
+    return np.concatenate([np.arange(count, 0, -1, dtype=np.int64) for count in emitted])

@@ -1,0 +1,113 @@
+"""Offline replay: what a training-free proposer would have gained on recorded tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from draftgate.analysis.policies import Fixed
+from draftgate.analysis.positions import flatten, single, with_offers
+from draftgate.analysis.proposals import Proposer, emitted_lengths
+from draftgate.analysis.simulate import Setup, speedups
+from draftgate.analysis.traces import IntArray, Trace
+from draftgate.analysis.walk import walk_memoryless
+
+
+@dataclass(frozen=True)
+class Method:
+    """A proposer's settings. The lookup sizes are None where the method has none."""
+
+    name: str
+    cap: int
+    prompt_lookup_min: int | None = None
+    prompt_lookup_max: int | None = None
+
+    def __str__(self) -> str:
+        lookup = f" lookup {self.prompt_lookup_min}-{self.prompt_lookup_max}"
+        return f"{self.name}{lookup if self.prompt_lookup_min else ''} k {self.cap}"
+
+
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """A method on a trace. ``emitted`` and ``drafted``: one array a request, an entry a position.
+
+    ``emitted`` counts the bonus token, as the record does.
+    """
+
+    trace: Trace
+    method: Method
+    emitted: tuple[IntArray, ...]
+    drafted: tuple[IntArray, ...]
+
+
+def replay(trace: Trace, method: Method, proposer: Proposer) -> Replay:
+    """Ask ``proposer`` at every position of ``trace``; requests in order, none may be empty."""
+    emitted, drafted = [], []
+    for request in trace.requests:
+        proposals = proposer.propose(request.prompt_ids, request.output_ids)
+        emitted.append(emitted_lengths(proposals, request.output_ids))
+        drafted.append(proposals.counts)
+    return Replay(trace, method, tuple(emitted), tuple(drafted))
+
+
+def record_of(replayed: Replay) -> dict[str, Any]:
+    """The flat record of DESIGN section 10.
+
+    ``acceptance_length``: mean over all positions. ``agreement``: share of positions equal to the
+    trace's own, which is cut to the cap; None where the trace has none of the method.
+    """
+    method = replayed.method
+    lengths = np.concatenate(replayed.emitted)
+    agreement = _agreement(replayed)
+    return {
+        "trace": replayed.trace.name,
+        "method": method.name,
+        "prompt_lookup_min": method.prompt_lookup_min,
+        "prompt_lookup_max": method.prompt_lookup_max,
+        "cap": method.cap,
+        "positions": len(lengths),
+        "acceptance_length": round(float(lengths.mean()), 4),
+        "agreement": None if agreement is None else round(agreement, 6),
+    }
+
+
+def tokens_per_step(replayed: Replay) -> float | None:
+    """Tokens a decode step yields on the path an engine takes with k = cap; None without one."""
+    positions = single(replayed.emitted, _prompt_tokens(replayed.trace), lag=False)
+    steps = len(walk_memoryless(positions, Fixed(replayed.method.cap)).position)
+    return len(positions.gain) / steps if steps else None
+
+
+def simulated_speedup(replayed: Replay, setup: Setup) -> float:
+    """Speedup at the first batch size of ``setup``, drafting exactly where the replay did."""
+    positions = single(replayed.emitted, _prompt_tokens(replayed.trace), lag=False)
+    offered = flatten([counts > 0 for counts in replayed.drafted], lag=False)
+    cap = replayed.method.cap
+    positions = with_offers(positions, offered)
+    return speedups(positions, "ngram", Fixed(cap), setup, cap)[0]
+
+
+def best(replays: Sequence[Replay], setup: Setup) -> tuple[Replay, float]:
+    """The replay with the largest simulated speedup, and that speedup; the earlier on ties."""
+    scores = [simulated_speedup(replayed, setup) for replayed in replays]
+    top = int(np.argmax(scores))
+    return replays[top], scores[top]
+
+
+def _agreement(replayed: Replay) -> float | None:
+    pairs = [
+        (mine, np.minimum(own, replayed.method.cap + 1))
+        for mine, request in zip(replayed.emitted, replayed.trace.requests, strict=True)
+        if (own := request.acceptance.get(replayed.method.name)) is not None
+        and len(own) == len(mine)
+    ]
+    if not pairs or not replayed.trace.prompts_known:
+        return None
+    return float(np.concatenate([mine == own for mine, own in pairs]).mean())
+
+
+def _prompt_tokens(trace: Trace) -> list[int]:
+    return [request.prompt_tokens for request in trace.requests]

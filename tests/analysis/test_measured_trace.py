@@ -1,0 +1,77 @@
+"""Cells of our own results as traces."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from draftgate.analysis.errors import TraceError
+from draftgate.analysis.open_trace import open_trace
+from draftgate.analysis.policies import Fixed, Oracle
+from draftgate.analysis.positions import single
+from draftgate.analysis.walk import walk_memoryless
+from draftgate.engine.records import RequestRecord, RoundRecord, SpecCounters
+from draftgate.measure.record import Machine, Measurement, Provenance, Subject
+
+
+def write(path, *, k: int) -> Measurement:
+    request = RequestRecord(
+        prompt_id="p0",
+        prompt_tokens=9,
+        output_token_ids=tuple(range(10)),
+        finish_reason="stop",
+        ttft_s=0.1,
+        e2e_s=1.0,
+        emitted=(1, 3, 1, 4, 1) if k else (1,) * 10,
+        drafted=(3, 3, 3, 3) if k else (),
+        accepted=(2, 0, 3, 0) if k else (),
+    )
+    counters = SpecCounters(drafts=4, draft_tokens=12, accepted_tokens=5, per_position=(2, 2, 1))
+    measured = RoundRecord(
+        batch_size=1, wall_s=1.0, steps=5, requests=(request,), counters=counters if k else None
+    )
+    scenario = f"llama-tiny/{'eagle3-k3' if k else 'none'}"
+    Measurement.build(
+        subject=Subject(
+            cell=f"{scenario}/gsm8k/bs1",
+            scenario=scenario,
+            workload="gsm8k",
+            workload_hash="ab" * 32,
+            batch_size=1,
+            k=k,
+            model_id="testbed:llama-tiny",
+        ),
+        rounds=[measured],
+        control_rounds=[],
+        machine=Machine(key="box", isa_class="x86-avx2"),
+        provenance=Provenance(vllm="0", torch="0", draftgate="0", python="3"),
+        started=datetime(2026, 7, 1, tzinfo=UTC),
+        ended=datetime(2026, 7, 1, tzinfo=UTC),
+    ).write(path)
+
+
+def test_the_recorded_path_comes_back(tmp_path) -> None:
+    write(tmp_path / "cell.json", k=3)
+    trace = open_trace(tmp_path / "cell.json")
+    assert (trace.name, trace.cap) == ("llama-tiny/eagle3-k3/gsm8k/bs1", 3)
+    assert not trace.prompts_known
+    entries = trace.acceptance_of("eagle3")
+    assert entries[0].tolist() == [1, 3, 2, 1, 1, 4, 3, 2, 1, 1]
+    found = single(entries, [9], lag=False)
+    for policy in (Fixed(3), Oracle()):
+        walk = walk_memoryless(found, policy)
+        assert found.gain[walk.position].tolist() == [3, 1, 4, 1]
+
+
+def test_the_control_has_tokens_and_no_acceptance(tmp_path) -> None:
+    write(tmp_path / "cell.json", k=0)
+    trace = open_trace(tmp_path / "cell.json")
+    assert trace.requests[0].output_ids.tolist() == list(range(10))
+    assert trace.requests[0].acceptance == {}
+
+
+def test_a_damaged_cell_is_refused(tmp_path) -> None:
+    (tmp_path / "cell.json").write_text("{}")
+    with pytest.raises(TraceError, match="not a draftgate measurement"):
+        open_trace(tmp_path / "cell.json")
