@@ -1,4 +1,4 @@
-"""Building the engine in the child: cheap checks first, then cores, kernels and vLLM."""
+"""Building the engine in the child: cores and cheap checks first, then kernels and vLLM."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def build_engine(
         SpecError: a missing checkpoint, a foreign vocabulary; before vLLM is imported.
         Exception: whatever vLLM raises.
     """
+    if placement is not None:
+        os.sched_setaffinity(0, placement.cores)
     spec = resolve_models(spec)
     check_vocabularies(spec)
     pinned = placement is not None and spec.pin_isa
-    if placement is not None:
-        os.sched_setaffinity(0, placement.cores)
 
     from draftgate.engine import compat
 
@@ -66,7 +66,7 @@ def _describe(
         k=spec.k,
         has_chat_template=engine.has_chat_template,
         cores=cores,
-        threads=len(cores),
+        threads=compat.compute_threads(),
         startup_s=time.monotonic() - born,
         rss_bytes=psutil.Process().memory_info().rss,
     )

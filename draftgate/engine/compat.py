@@ -33,6 +33,31 @@ class FinishedRequest:
     accepted: tuple[int, ...]
 
 
+@dataclasses.dataclass(slots=True)
+class _SpecTotals:
+    """Running sums of vLLM's `SpecDecodingStats`."""
+
+    per_position: list[int]
+    drafts: int = 0
+    draft_tokens: int = 0
+    accepted_tokens: int = 0
+
+    def add(self, stats: Any) -> None:
+        self.drafts += stats.num_drafts
+        self.draft_tokens += stats.num_draft_tokens
+        self.accepted_tokens += stats.num_accepted_tokens
+        for position, count in enumerate(stats.num_accepted_tokens_per_pos):
+            self.per_position[position] += count
+
+    def counters(self) -> SpecCounters:
+        return SpecCounters(
+            drafts=self.drafts,
+            draft_tokens=self.draft_tokens,
+            accepted_tokens=self.accepted_tokens,
+            per_position=tuple(self.per_position),
+        )
+
+
 def reach(root: Any, path: str) -> Any:
     """Attribute behind a dotted ``path``.
 
@@ -83,6 +108,13 @@ def loaded_kernels() -> str | None:
     return next((name for part, name in names.items() if part in text), None)
 
 
+def compute_threads() -> int:
+    """Threads torch computes with now; read after the engine stands, since libraries change it."""
+    import torch
+
+    return int(torch.get_num_threads())
+
+
 class VllmEngine:
     """A `vllm.LLM` seen through what draftgate needs of it."""
 
@@ -104,7 +136,10 @@ class VllmEngine:
         self._core = reach(self._engine, "engine_core")
         self._config = reach(self._engine, "vllm_config")
         self._tokenizer = self._llm.get_tokenizer()
-        self._core_get_output = reach(self._core, "get_output")
+        self._observer: StepObserver | None = None
+        self._totals = _SpecTotals([0] * spec.k)
+        self._silence_statistics()
+        self._tap_outputs()
 
     # What it is
 
@@ -193,38 +228,39 @@ class VllmEngine:
         Time is `time.perf_counter` seconds as the step returned. Steps that only queue work
         (asynchronous scheduling) are not shown. None takes the observer away.
         """
-        if observer is None:
-            self._core.get_output = self._core_get_output
-            return
-        get_output = self._core_get_output
-
-        def observed() -> Any:
-            outputs = get_output()
-            if outputs.outputs or outputs.scheduler_stats is not None:
-                now = time.perf_counter()
-                observer(now, [(o.request_id, len(o.new_token_ids)) for o in outputs.outputs])
-            return outputs
-
-        self._core.get_output = observed
+        self._observer = observer
 
     def counters(self) -> SpecCounters | None:
-        """vLLM's speculative-decoding counters since the start; None where it is off."""
-        if self._spec.k == 0:
-            return None
-        found = {metric.name: metric for metric in self._llm.get_metrics()}
-        prefix = "vllm:spec_decode_num_"
+        """Speculative-decoding counters since the start; None where it is off."""
+        return self._totals.counters() if self._spec.k else None
 
-        def count(name: str) -> int:
-            return int(reach(found[prefix + name], "value")) if prefix + name in found else 0
+    def _silence_statistics(self) -> None:
+        """Keep the scheduler's statistics, drop their reporting.
 
-        per_position = found.get(prefix + "accepted_tokens_per_pos")
-        values = tuple(per_position.values) if per_position is not None else ()
-        return SpecCounters(
-            drafts=count("drafts"),
-            draft_tokens=count("draft_tokens"),
-            accepted_tokens=count("accepted_tokens"),
-            per_position=values + (0,) * (self._spec.k - len(values)),
-        )
+        The scheduler counts drafts only where statistics are on; turning its counts into
+        Prometheus samples each step would cost small models several percent.
+        """
+        reach(self._engine, "output_processor.log_stats")
+        reach(self._engine, "logger_manager")
+        self._engine.log_stats = False
+        self._engine.output_processor.log_stats = False
+        self._engine.logger_manager = None
+
+    def _tap_outputs(self) -> None:
+        """See each step's output between the engine core and the output processor."""
+        get_output = reach(self._core, "get_output")
+
+        def tapped() -> Any:
+            outputs = get_output()
+            stats = outputs.scheduler_stats
+            if stats is not None and stats.spec_decoding_stats is not None:
+                self._totals.add(stats.spec_decoding_stats)
+            if self._observer is not None and (outputs.outputs or stats is not None):
+                now = time.perf_counter()
+                self._observer(now, [(o.request_id, len(o.new_token_ids)) for o in outputs.outputs])
+            return outputs
+
+        self._core.get_output = tapped
 
     def shutdown(self) -> None:
         """Release workers and devices; on CPU the process's end does that, and faster."""

@@ -1,7 +1,4 @@
-"""The environment an engine child starts with; a pure function of what it is given.
-
-Measured on 2 cores with the tiny family (see the engine section of ARCHITECTURE.md for figures).
-"""
+"""The environment an engine child starts with; a pure function of what it is given."""
 
 from __future__ import annotations
 
@@ -16,12 +13,14 @@ from draftgate.engine.models import all_local
 from draftgate.engine.placement import Placement
 from draftgate.engine.spec import EngineSpec
 
-# Milliseconds an OpenMP thread spins after a parallel region before it sleeps. Long enough to
-# bridge the gaps inside a step, short enough that a resident, idle arm uses no core.
+# Milliseconds an OpenMP thread spins after a parallel region before it sleeps: it must bridge the
+# gaps inside a step. With 0 a decode step of the tiny family takes 1.3 to 1.7 times as long; 1, 5
+# and 200 (OpenMP's default) are alike. vLLM's own choice for its CPU workers is 5.
 BLOCKTIME_MS = 5
 
 # The instruction set for exact metrics: libraries otherwise pick the machine's best, and with it
-# another order of summation. vLLM's own kernels are chosen in `draftgate.engine.compat`.
+# another order of summation (the last bits of log-probabilities then differ; so they do between
+# one thread and two). vLLM's own kernels are chosen in `draftgate.engine.compat`.
 ISA_PIN = {
     "ATEN_CPU_CAPABILITY": "avx2",
     "DNNL_MAX_CPU_ISA": "AVX2",
@@ -93,6 +92,9 @@ def _thread_settings(placement: Placement, blocktime_ms: int) -> dict[str, str]:
     return {
         "OMP_NUM_THREADS": str(placement.threads),
         "MKL_NUM_THREADS": str(placement.threads),
+        # Numba, in vLLM's n-gram proposer, counts the cores its thread is bound to, finds one and
+        # sets OpenMP to that number for the whole process.
+        "NUMBA_NUM_THREADS": str(placement.threads),
         "OMP_DYNAMIC": "FALSE",
         "MKL_DYNAMIC": "FALSE",
         "KMP_AFFINITY": f"granularity=fine,explicit,proclist=[{cores}]",

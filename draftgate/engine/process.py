@@ -45,7 +45,7 @@ class ChildProcess:
         self._dies_with_host = _in_main_thread()
         self.channel = Channel(host_reads, host_writes)
         self.pid = self._process.pid
-        self._finalizer = weakref.finalize(self, _end, self._process, self.channel)
+        self._finalizer = weakref.finalize(self, _end, self._process, self.channel, os.getpid())
 
     def alive(self) -> bool:
         """Whether the process still runs."""
@@ -121,7 +121,9 @@ def _has_exited(pid: int) -> bool:
         return True
 
 
-def _end(process: subprocess.Popen[bytes], channel: Channel) -> None:
+def _end(process: subprocess.Popen[bytes], channel: Channel, owner_pid: int) -> None:
+    if os.getpid() != owner_pid:  # a fork of the host that exits: not its child to end
+        return
     channel.close()
     if process.returncode is None:
         with contextlib.suppress(ProcessLookupError, PermissionError):

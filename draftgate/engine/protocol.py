@@ -57,6 +57,7 @@ class EngineInfo(Record):
     """What the child found once its engine stood.
 
     ``runner`` is vLLM's model runner; ``kernels`` the vLLM kernel library in use (CPU only);
+    ``cores`` the logical CPUs it may use, ``threads`` what torch computes with;
     ``startup_s`` seconds from the child's first line to ready; ``rss_bytes`` resident memory then.
     """
 

@@ -15,7 +15,9 @@ class Record(BaseModel):
 
 
 class SpecCounters(Record):
-    """vLLM's own counters over a round (differences of `LLM.get_metrics()`); steps with drafts.
+    """vLLM's own counters over a round: the scheduler's, which `LLM.get_metrics()` reports too.
+
+    Steps with drafts only.
 
     ``per_position[i]``: drafts whose token ``i`` was accepted (marginal), length k.
     """

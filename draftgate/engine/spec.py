@@ -106,7 +106,7 @@ def llm_arguments(spec: EngineSpec, *, on_cpu: bool, request_metrics: bool) -> d
     """Keyword arguments of `vllm.LLM` for ``spec``.
 
     ``request_metrics``: this vLLM knows `per_request_spec_decode_metrics`. Statistics are on for
-    every arm, the control too: vLLM counts drafts only then, and both arms must pay alike.
+    every arm, the control too: the scheduler counts drafts only then, and arms must pay alike.
     """
     arguments: dict[str, Any] = {
         "model": spec.model,

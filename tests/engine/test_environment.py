@@ -25,7 +25,7 @@ def environment(
 
 def test_a_cpu_engine_keeps_to_its_cores_and_does_not_spin() -> None:
     env = environment()
-    assert env["OMP_NUM_THREADS"] == "2"
+    assert env["OMP_NUM_THREADS"] == env["NUMBA_NUM_THREADS"] == "2"
     assert env["KMP_AFFINITY"].endswith("proclist=[2,5]")
     assert int(env["KMP_BLOCKTIME"]) <= 5
     assert env["LD_PRELOAD"] == "/venv/lib/libiomp5.so"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from fake_child import INFO
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from draftgate.engine.channel import Channel, ChannelClosed, ChannelTimeout
@@ -105,6 +105,7 @@ def test_a_message_survives_its_frame(message: Any) -> None:
     assert decode(frame[HEADER.size :]) == message
 
 
+@settings(deadline=None)
 @given(st.lists(messages, min_size=1, max_size=4), st.data())
 def test_any_cut_of_the_stream_yields_the_same_messages(sent: list[Any], data: Any) -> None:
     stream = b"".join(map(encode, sent))
