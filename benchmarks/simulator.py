@@ -3,7 +3,7 @@
 The loop (`tests/analysis/step_loop.py`) visits every request of a batch, as the paper's simulator
 does; it is timed on a few requests and scaled by their tokens:
 
-    PYTHONPATH=tests/analysis python benchmarks/simulator.py ../shared/traces/llama3.1-8B/instructcoder.jsonl
+    PYTHONPATH=tests/analysis python benchmarks/simulator.py TRACE.jsonl
 """
 
 from __future__ import annotations

@@ -187,7 +187,10 @@ class VllmEngine:
         if not self.has_chat_template:
             return list(self._tokenizer.encode(text))
         rendered = self._tokenizer.apply_chat_template(
-            [{"role": "user", "content": text}], tokenize=False, add_generation_prompt=True
+            [{"role": "user", "content": text}],
+            tokenize=False,
+            add_generation_prompt=True,
+            **self._spec.chat_template_kwargs,
         )
         return list(self._tokenizer.encode(rendered, add_special_tokens=False))
 

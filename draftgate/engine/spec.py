@@ -32,6 +32,7 @@ class EngineSpec(Record):
     ``model``, ``tokenizer`` and ``speculative_config["model"]`` are hub ids, folders or
     ``testbed:NAME``. ``speculative_config`` holds vLLM's own keys, None for the control.
     ``engine_args`` are further arguments of `vllm.LLM` and win over this room's defaults.
+    ``chat_template_kwargs`` go to the tokenizer's chat template.
 
     CPU engines only: ``threads`` OpenMP threads (None: the placement's default),
     ``kv_cache_gib`` GiB of KV cache (None: `CPU_KV_CACHE_GIB`), ``pin_isa`` keeps to AVX2 kernels
@@ -47,6 +48,7 @@ class EngineSpec(Record):
     max_num_seqs: int = Field(default=16, ge=1)
     speculative_config: dict[str, Any] | None = None
     engine_args: dict[str, Any] = Field(default_factory=dict)
+    chat_template_kwargs: dict[str, Any] = Field(default_factory=dict)
     seed: int = 42
     threads: int | None = Field(default=None, ge=1)
     kv_cache_gib: float | None = Field(default=None, gt=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
@@ -43,15 +44,17 @@ def host_factory(
 class Arms:
     """Engines by scenario, at most ``resident`` at once; the longest unused one makes room.
 
-    A scenario whose engine failed stays failed: its cells report the same error, the others go on.
+    The control of the scenario that needs room stays where it can, since the two are timed in
+    turn. A scenario whose engine failed stays failed: its cells report the same error, the others
+    go on.
     """
 
     def __init__(self, make: HostFactory, resident: int | None = None) -> None:
-        self.starts = 0
         self._make = make
         self._resident = resident
         self._hosts: dict[str, EngineHost] = {}  # least recently used first
         self._failed: dict[str, EngineError] = {}
+        self._starts: Counter[str] = Counter()
 
     def __enter__(self) -> Arms:
         return self
@@ -68,7 +71,7 @@ class Arms:
         """Start the engines that fit, a few at a time; failures are kept for their cells."""
         wanted = [s for s in scenarios if s.id not in self._hosts | self._failed]
         hosts = [self._make(scenario) for scenario in wanted[: self._resident]]
-        self.starts += len(hosts)
+        self._starts.update(host.label for host in hosts)
         started = start_many(hosts, on_change=on_change)
         self._hosts |= {host.label: host for host in started.ready}
         self._failed |= started.failed
@@ -88,6 +91,16 @@ class Arms:
         """Facts of the scenario's engine. Raises EngineError as `generate` does."""
         return self._host(scenario).info
 
+    def starts_of(self, scenario: Scenario) -> int:
+        """How often the scenario's engine was started. Raises EngineError as `generate` does."""
+        self._host(scenario)
+        return self._starts[scenario.id]
+
+    @property
+    def starts(self) -> int:
+        """Engine starts so far."""
+        return self._starts.total()
+
     def close(self) -> None:
         """End every engine."""
         while self._hosts:
@@ -97,12 +110,13 @@ class Arms:
         if error := self._failed.get(scenario.id):
             raise error
         if scenario.id not in self._hosts:
-            self._make_room()
+            self._make_room(scenario)
             self.start([scenario])
             return self._host(scenario)
         self._hosts[scenario.id] = self._hosts.pop(scenario.id)
         return self._hosts[scenario.id]
 
-    def _make_room(self) -> None:
+    def _make_room(self, scenario: Scenario) -> None:
         while self._resident is not None and len(self._hosts) >= self._resident:
-            self._hosts.pop(next(iter(self._hosts))).close()
+            others = (label for label in self._hosts if label != scenario.control.id)
+            self._hosts.pop(next(others, scenario.control.id)).close()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from draftgate.workload.frozen import FrozenWorkload
 
 
+class MeasureError(Exception):
+    """Rounds that make no measurement; names the cell and why."""
+
+
 class Engines(Protocol):
     """What a session needs of engines: `draftgate.measure.arms.Arms` is the real one."""
 
@@ -28,6 +33,9 @@ class Engines(Protocol):
 
     def info(self, scenario: Scenario) -> EngineInfo:
         """Facts of the scenario's engine."""
+
+    def starts_of(self, scenario: Scenario) -> int:
+        """How often the scenario's engine was started; starts it where it is not resident."""
 
 
 class Watcher(Protocol):
@@ -71,10 +79,39 @@ class Session:
     _open: dict[str, _Open] = field(default_factory=dict)
     _done: dict[str, Measured] = field(default_factory=dict)
     _failed: dict[str, Exception] = field(default_factory=dict)
-    _warm: dict[tuple[str, int], tuple[float, ...]] = field(default_factory=dict)
+    _warm: dict[tuple[str, int, int], tuple[float, ...]] = field(default_factory=dict)
 
-    def open(self, cell: Cell) -> CellRun:
-        """The cell's run, warmed up, for a caller that times the rounds itself."""
+    @contextmanager
+    def playing(self, cell: Cell) -> Iterator[CellRun]:
+        """The cell's run, warmed up, for a caller that times the rounds itself.
+
+        A cell is tried once: what fails in here is raised again at every later call.
+        """
+        if error := self._failed.get(cell.id):
+            raise error
+        try:
+            yield self._opened(cell).run
+        except Exception as error:
+            self._failed[cell.id] = error
+            raise
+
+    def measured(self, cell: Cell) -> Measured:
+        """The cell's measurement; measured now if it was not before.
+
+        Raises what made the measurement fail: an error of the engines or of the workload, or
+        `MeasureError`.
+        """
+        if cell.id not in self._done:
+            with self.playing(cell) as run:
+                run.finish()
+                self._done[cell.id] = self._measure(cell)
+        return self._done[cell.id]
+
+    def all_measured(self) -> tuple[Measured, ...]:
+        """What has been measured so far, in the order it was."""
+        return tuple(self._done.values())
+
+    def _opened(self, cell: Cell) -> _Open:
         if cell.id not in self._open:
             started = datetime.now(UTC)
             arm, control = self._player(cell), self._control_player(cell)
@@ -88,51 +125,29 @@ class Session:
                 lambda which, record: self.watcher.round_done(cell, which, record),
             )
             self._open[cell.id] = _Open(run, started, walls)
-        return self._open[cell.id].run
-
-    def measured(self, cell: Cell) -> Measured:
-        """The cell's measurement; measured now if it was not before.
-
-        Raises whatever made the measurement fail, again at every call: a cell is tried once.
-        """
-        if error := self._failed.get(cell.id):
-            raise error
-        if cell.id not in self._done:
-            try:
-                self._done[cell.id] = self._measure(cell)
-            except Exception as error:
-                self._failed[cell.id] = error
-                raise
-        return self._done[cell.id]
-
-    def all_measured(self) -> tuple[Measured, ...]:
-        """What has been measured so far, in the order it was."""
-        return tuple(self._done.values())
+        return self._open[cell.id]
 
     def _measure(self, cell: Cell) -> Measured:
-        run = self.open(cell)
-        run.finish()
         opened = self._open[cell.id]
-        info = self.engines.info(cell.scenario)
-        machine, provenance = self.describe(cell.scenario, info)
-        measurement = Measurement.build(
-            self._subject(cell),
-            run.rounds,
-            run.control_rounds,
-            machine=machine,
-            provenance=provenance,
-            started=opened.started,
-            ended=datetime.now(UTC),
-            timed=cell.timed,
-            order=run.order,
-            warmup_walls_s=opened.warmup_walls["arm"],
-            control_warmup_walls_s=opened.warmup_walls.get("control", ()),
-        )
-        broken = [
-            *check(run.rounds, cell.scenario.variant.k),
-            *(check(run.control_rounds, 0) if run.control_rounds else ()),
-        ]
-        return Measured(cell, measurement, tuple(broken))
+        run = opened.run
+        machine, provenance = self.describe(cell.scenario, self.engines.info(cell.scenario))
+        try:
+            measurement = Measurement.build(
+                self._subject(cell),
+                run.rounds,
+                run.control_rounds,
+                machine=machine,
+                provenance=provenance,
+                started=opened.started,
+                ended=datetime.now(UTC),
+                timed=cell.timed,
+                order=run.order,
+                warmup_walls_s=opened.warmup_walls["arm"],
+                control_warmup_walls_s=opened.warmup_walls.get("control", ()),
+            )
+        except ValueError as error:
+            raise MeasureError(str(error)) from error
+        return Measured(cell, measurement, _broken(run, cell.scenario.variant.k))
 
     def _subject(self, cell: Cell) -> Subject:
         return Subject(
@@ -168,14 +183,27 @@ class Session:
         return lambda: self.measured(cell.control).measurement.draftgate.rounds[0]
 
     def _warm_up(self, cell: Cell, play: Play) -> tuple[float, ...]:
-        """Warm an engine at a batch size, once: later cells find it warm."""
-        key = (cell.scenario.id, cell.batch_size)
+        """Warm an engine at a batch size, once a start: later cells find it warm."""
         if not cell.timed:
             return ()
+
+        def play_watched() -> RoundRecord:
+            record = play()
+            self.watcher.round_done(cell, "warm-up", record)
+            return record
+
+        key = (cell.scenario.id, self.engines.starts_of(cell.scenario), cell.batch_size)
         if key not in self._warm:
             plan = self.profile.plan
-            rounds = warm_up(play, plan.warmup_max, plan.warmup_tolerance)
-            for record in rounds:
-                self.watcher.round_done(cell, "warm-up", record)
+            rounds = warm_up(play_watched, plan.warmup_max, plan.warmup_tolerance)
             self._warm[key] = tuple(r.wall_s for r in rounds)
         return self._warm[key]
+
+
+def _broken(run: CellRun, k: int) -> tuple[Broken, ...]:
+    """What neither arm may break; the control's faults are told apart."""
+    control = check(run.control_rounds, 0) if run.control_rounds else []
+    return (
+        *check(run.rounds, k),
+        *(Broken(identity, f"control: {detail}") for identity, detail in control),
+    )

@@ -6,16 +6,19 @@ run that has nothing to do with draftgate pays nothing.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from draftgate.plugin import cells
-from draftgate.plugin.fixtures import gate, perf
+from draftgate.plugin.fixtures import perf, perf_gate
 from draftgate.plugin.options import Options, add_options
-from draftgate.plugin.stash import GATE, PROFILE
+from draftgate.plugin.stash import GATE, PROFILE, PROFILE_ERROR
 
-__all__ = ["gate", "perf"]
+if TYPE_CHECKING:
+    from draftgate.profile.model import Profile
+
+__all__ = ["perf", "perf_gate"]
 
 MARKERS = (
     "perf: measures engines and judges them against baselines",
@@ -33,7 +36,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the markers."""
+    """Register the markers; refuse options that contradict each other."""
+    Options.from_pytest(config).check()
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
 
@@ -46,23 +50,26 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put the tests of a cell together."""
+    """Put the tests of a cell together. An unusable profile ends the run here, as pytest says."""
+    error = config.stash.get(PROFILE_ERROR, "")
+    if error and any(map(cells.wants_cells, items)) and not _is_worker(config):
+        raise pytest.UsageError(error)
     profile = config.stash.get(PROFILE, None)
     if profile is not None:
         cells.order(items, profile, grouped_by_scenario=profile.plan.resident is not None)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Build the gate for what was selected."""
-    profile = session.config.stash.get(PROFILE, None)
+    """Build the gate for what was selected; a worker of pytest-xdist gets none."""
+    config = session.config
+    profile = config.stash.get(PROFILE, None)
     asked = any(cells.cell_of(item) for item in session.items)
-    if profile is None or not asked or session.config.option.collectonly:
+    given_up = session.testsfailed and not config.option.continue_on_collection_errors
+    if profile is None or not asked or given_up or config.option.collectonly or _is_worker(config):
         return
     from draftgate.plugin.build import build_gate
 
-    if hasattr(session.config, "workerinput"):
-        raise pytest.UsageError("cells share the machine's cores: run perf tests without -n")
-    session.config.stash[GATE] = build_gate(session.config, profile, session.items)
+    config.stash[GATE] = build_gate(config, profile, session.items)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -89,12 +96,18 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         write_summary(terminalreporter, found)
 
 
-def _profile(config: pytest.Config) -> Any:
-    if PROFILE not in config.stash:
+def _is_worker(config: pytest.Config) -> bool:
+    """Whether this is a process of pytest-xdist, which measures nothing."""
+    return hasattr(config, "workerinput")
+
+
+def _profile(config: pytest.Config) -> Profile | None:
+    """The profile, None where it cannot be used: pytest would take an error here for a test's."""
+    if PROFILE not in config.stash and PROFILE_ERROR not in config.stash:
         from draftgate.profile import ProfileError, load_profile
 
         try:
             config.stash[PROFILE] = load_profile(Options.from_pytest(config).profile)
         except ProfileError as error:
-            raise pytest.UsageError(str(error)) from error
-    return config.stash[PROFILE]
+            config.stash[PROFILE_ERROR] = str(error)
+    return config.stash.get(PROFILE, None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -12,9 +12,10 @@ from draftgate.baseline.store import BaselineStore
 from draftgate.measure.arms import Arms, host_factory
 from draftgate.measure.session import Session
 from draftgate.plugin.cells import cell_of
-from draftgate.plugin.gate import Gate, describe
+from draftgate.plugin.gate import Gate
 from draftgate.plugin.options import Options
 from draftgate.plugin.progress import ProgressLine
+from draftgate.plugin.surroundings import Surroundings
 from draftgate.reporting.results_folder import ResultsError, ResultsFolder
 from draftgate.workload import load_workload
 
@@ -35,14 +36,15 @@ def build_gate(config: pytest.Config, profile: Profile, items: Sequence[pytest.I
         folder = ResultsFolder.create(options.results)
     except ResultsError as error:
         raise pytest.UsageError(str(error)) from error
-    progress = ProgressLine(config, len(cells), 2 * profile.plan.rounds)
+    progress = ProgressLine(config, len(cells), profile.plan.rounds)
     arms = Arms(
         host_factory(folder.path / "logs", max_num_seqs=_largest_batch(profile), seed=profile.seed),
         profile.plan.resident,
     )
-    session = Session(profile, arms, lru_cache(None)(load_workload), describe, progress)
+    here = Surroundings.here()
+    session = Session(profile, arms, lru_cache(None)(load_workload), here.describe, progress)
     store = BaselineStore(options.baseline_dir)
-    return Gate(options, profile, cells, arms, session, store, folder, progress)
+    return Gate(options, profile, cells, arms, session, store, folder, progress, here)
 
 
 def _cells(items: Sequence[pytest.Item]) -> list[Cell]:
@@ -50,8 +52,5 @@ def _cells(items: Sequence[pytest.Item]) -> list[Cell]:
     return list(dict.fromkeys(cell for cell in found if cell is not None))
 
 
-def _largest_batch(profile: Profile):  # type: ignore[no-untyped-def]
-    def largest(scenario: Scenario) -> int:
-        return max(profile.batch_sizes(scenario.target))
-
-    return largest
+def _largest_batch(profile: Profile) -> Callable[[Scenario], int]:
+    return lambda scenario: max(profile.batch_sizes(scenario.target))

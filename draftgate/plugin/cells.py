@@ -13,17 +13,36 @@ if TYPE_CHECKING:
 MARKER = "cells"
 
 
-def wants_cells(metafunc: pytest.Metafunc) -> bool:
+def wants_cells(test: pytest.Metafunc | pytest.Item) -> bool:
     """Whether the test measures cells; a test of someone else may have an argument `cell`."""
-    return "perf" in metafunc.fixturenames
+    return "perf" in _fixtures(test)
 
 
-def parametrize(metafunc: pytest.Metafunc, profile: Profile) -> None:
-    """Give the test the cells that its marker ``cells`` asks for; without one, every cell."""
-    marker = metafunc.definition.get_closest_marker(MARKER)
-    wanted = marker.kwargs if marker else {}
-    cells = [c for c in profile.cells() if _fits(c, **wanted)]
+def parametrize(metafunc: pytest.Metafunc, profile: Profile | None) -> None:
+    """Give the test the cells that its marker ``cells`` asks for; without one, every cell.
+
+    Without a usable profile the run is about to end; in a worker of pytest-xdist the tests fail
+    instead, so there must be some.
+    """
+    if "cell" not in metafunc.fixturenames:
+        pytest.fail("the fixture `perf` needs the argument `cell` beside it", pytrace=False)
+    wanted = _wanted(metafunc)
+    if profile is None:
+        metafunc.parametrize("cell", [None], ids=["unknown"])
+        return
+    cells = [cell for cell in profile.cells() if _fits(cell, **wanted)]
     metafunc.parametrize("cell", cells, ids=[c.test_id for c in cells], scope="session")
+
+
+def _wanted(metafunc: pytest.Metafunc) -> dict[str, bool]:
+    marker = metafunc.definition.get_closest_marker(MARKER)
+    if marker is None:
+        return {}
+    allowed = ("speculative", "timed")
+    if marker.args or not set(marker.kwargs) <= set(allowed):
+        given = ", ".join([*map(repr, marker.args), *(f"{k}=" for k in marker.kwargs)])
+        pytest.fail(f"marker cells({given}): it takes {'=, '.join(allowed)}=", pytrace=False)
+    return dict(marker.kwargs)
 
 
 def _fits(cell: Cell, *, speculative: bool = False, timed: bool = False) -> bool:
@@ -33,7 +52,7 @@ def _fits(cell: Cell, *, speculative: bool = False, timed: bool = False) -> bool
 
 def cell_of(item: pytest.Item) -> Cell | None:
     """The cell that a test measures."""
-    callspec = getattr(item, "callspec", None) if "perf" in _fixtures(item) else None
+    callspec = getattr(item, "callspec", None) if wants_cells(item) else None
     return callspec.params.get("cell") if callspec else None
 
 
@@ -41,7 +60,7 @@ def order(items: list[pytest.Item], profile: Profile, grouped_by_scenario: bool)
     """All tests of a cell together, cells in the profile's order.
 
     ``grouped_by_scenario``: all cells of an engine together, where not every engine can be
-    resident. The test that times the rounds comes first in its cell (`tryfirst` by file order).
+    resident. The test that times the rounds comes first in its cell.
     """
     cells = list(profile.cells())
     if grouped_by_scenario:
@@ -56,5 +75,5 @@ def order(items: list[pytest.Item], profile: Profile, grouped_by_scenario: bool)
     items.sort(key=position)
 
 
-def _fixtures(item: pytest.Item) -> tuple[str, ...]:
-    return tuple(getattr(item, "fixturenames", ()))
+def _fixtures(test: pytest.Metafunc | pytest.Item) -> tuple[str, ...]:
+    return tuple(getattr(test, "fixturenames", ()))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,24 +16,26 @@ if TYPE_CHECKING:
     from draftgate.measure.session import Measured
     from draftgate.plugin.gate import Gate
     from draftgate.profile.cells import Cell
+    from draftgate.verdict.verdict import Verdict
 
 
 @pytest.fixture(scope="session")
-def gate(request: pytest.FixtureRequest) -> Gate:
+def perf_gate(request: pytest.FixtureRequest) -> Gate:
     """The run's engines, session and baselines; engines are started at the first use."""
-    found = request.config.stash[GATE]
+    found = request.config.stash.get(GATE, None)
+    if found is None:  # a worker of pytest-xdist
+        pytest.fail("cells share the machine's cores: run perf tests without -n", pytrace=False)
     found.start_engines()
     found.progress.clear()
     return found
 
 
 @pytest.fixture
-def perf(request: pytest.FixtureRequest, gate: Gate) -> Perf:
+def perf(request: pytest.FixtureRequest, perf_gate: Gate) -> Perf:
     """Measures and judges the test's cell."""
     cell = cell_of(request.node)
-    if cell is None:
-        raise pytest.UsageError("the fixture `perf` needs the argument `cell` beside it")
-    return Perf(gate, cell, request.node)
+    assert cell is not None  # `cells.parametrize` gave it one
+    return Perf(perf_gate, cell, request.node)
 
 
 @dataclass(frozen=True)
@@ -45,14 +49,20 @@ class Perf:
     @property
     def measured(self) -> Measured:
         """The cell's measurement, made now if no earlier test did; fails the test if it cannot."""
-        with self.gate.failing_clearly():
+        from draftgate.plugin.gate import MEASUREMENT
+
+        with self._failing_clearly(MEASUREMENT):
             return self.gate.measured(self.cell)
 
     def time_with(self, benchmark: Any) -> None:
         """Play the cell's rounds under pytest-benchmark's timer."""
-        with self.gate.failing_clearly():
-            run = self.gate.session.open(self.cell)
-            missing = self.gate.profile.plan.rounds - len(run.rounds)
+        from draftgate.plugin.gate import MEASUREMENT
+
+        with (
+            self._failing_clearly(MEASUREMENT),
+            self.gate.session.playing(self.cell) as run,
+        ):
+            missing = run.rounds_wanted - len(run.rounds)
             if missing > 0:
                 benchmark.group = f"{self.cell.workload.name} bs{self.cell.batch_size}"
                 benchmark.pedantic(run.play, setup=run.before, teardown=run.after, rounds=missing)
@@ -61,18 +71,32 @@ class Perf:
 
     def judge(self, metric: str) -> None:
         """Fail the test where the verdict on ``metric`` does."""
-        measured = self.measured
-        with self.gate.failing_clearly():
-            verdict = self.gate.judge(measured.cell, metric)
-        self.item.user_properties += [
-            (f"perf.{key}", value) for key, value in verdict.record().items() if value is not None
-        ]
-        if self.gate.fails(verdict):
-            pytest.fail(verdict.line(), pytrace=False)
+        cell = self.measured.cell
+        with self._failing_clearly(metric):
+            verdict = self.gate.judge(cell, metric)
+        self._conclude(verdict)
 
     def require_sound(self) -> None:
         """Fail the test where the measurement breaks an identity."""
-        broken = self.measured.broken
-        if broken:
-            lines = [f"INVALID {self.cell.id} {b.identity}: {b.detail}" for b in broken]
-            pytest.fail("\n".join(lines), pytrace=False)
+        self._conclude(self.gate.judge_identities(self.measured.cell))
+
+    @contextmanager
+    def _failing_clearly(self, metric: str) -> Iterator[None]:
+        """Turn the rooms' errors into an INVALID verdict and a failure without a traceback."""
+        from draftgate.plugin.gate import EXPLAINED
+
+        try:
+            yield
+        except EXPLAINED as error:
+            self._conclude(*self.gate.explain(self.cell, metric, error))
+
+    def _conclude(self, verdict: Verdict, details: str = "") -> None:
+        self.item.user_properties += [
+            (f"perf.{key}", value)
+            for key, value in verdict.record().items()
+            if value not in (None, "")
+        ]
+        lines = [verdict.line(), details] if self.gate.fails(verdict) else []
+        if lines := [line for line in (*lines, self.gate.unwritten) if line]:
+            # From None: else pytest shows the room's own error first.
+            raise pytest.fail.Exception("\n".join(lines), pytrace=False) from None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from argparse import ArgumentTypeError
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, cast
+from typing import Literal, cast, get_args
 
 import pytest
 
@@ -21,7 +22,8 @@ def add_options(parser: pytest.Parser) -> None:
         "--update-baselines",
         nargs="?",
         const="changed",
-        choices=("new", "changed", "all"),
+        type=_update,
+        metavar="new|changed|all",
         help="write baselines of the valid cells that ran: only new ones, new and changed ones "
         "(default), or all",
     )
@@ -41,9 +43,19 @@ def add_options(parser: pytest.Parser) -> None:
         "--perf-require-baseline",
         action="store_true",
         default=None,
-        help="a cell without a timed baseline fails (default under CI where the profile "
+        help="a metric without a baseline fails (default under CI where the profile "
         "declares a fingerprint)",
     )
+
+
+def _update(text: str) -> str:
+    """argparse hands a path that follows the bare option to it, and the message must say so."""
+    if text not in get_args(Update):
+        raise ArgumentTypeError(
+            f"{text!r} is none of {', '.join(get_args(Update))}; put a bare --update-baselines "
+            "behind the paths"
+        )
+    return text
 
 
 @dataclass(frozen=True)
@@ -70,8 +82,22 @@ class Options:
             require_baseline=get("perf_require_baseline"),
         )
 
+    def again(self) -> list[str]:
+        """The arguments that select the same profile and baselines once more."""
+        return ["--profile", self.profile, "--baseline-dir", str(self.baseline_dir)]
+
+    def check(self) -> None:
+        """Raises pytest.UsageError on options that contradict each other."""
+        if self.accept_regression is None:
+            return
+        if self.update is None:
+            raise pytest.UsageError("--accept-regression needs --update-baselines beside it")
+        if not self.accept_regression.strip():
+            raise pytest.UsageError("--accept-regression needs a reason, for the baseline's record")
+
     def requires_baseline(self, profile_fingerprint: str | None) -> bool:
         """Whether UNBASELINED fails: as said, else under CI for a profile with a fingerprint."""
         if self.require_baseline is not None:
             return self.require_baseline
-        return bool(os.environ.get("CI")) and profile_fingerprint is not None
+        under_ci = os.environ.get("CI", "").lower() not in ("", "0", "false")
+        return under_ci and profile_fingerprint is not None

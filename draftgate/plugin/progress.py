@@ -20,24 +20,24 @@ CLEAR_LINE = "\r\x1b[2K"
 class ProgressLine:
     """Shows cell, arm, round and time left; silent where the output is no terminal."""
 
-    def __init__(self, config: pytest.Config, cells: int, rounds_per_cell: int) -> None:
+    def __init__(self, config: pytest.Config, cells: int, rounds: int) -> None:
+        """``rounds``: of the arm, in a timed cell."""
         self._config = config
         self._cells: dict[str, int] = {}
         self._total_cells = cells
-        self._rounds_per_cell = rounds_per_cell
+        self._rounds = rounds
         self._started = time.monotonic()
         reporter = config.pluginmanager.getplugin("terminalreporter")
         self._writer = reporter._tw if reporter and reporter.isatty else None
 
     def round_done(self, cell: Cell, arm: str, record: RoundRecord) -> None:
         """A round ended (`draftgate.measure.session.Watcher`)."""
-        rounds = self._cells.get(cell.id, 0) + (arm != "warm-up")
-        self._cells[cell.id] = rounds
-        before = len(self._cells) - 1
-        share = (before + min(1.0, rounds / self._rounds_per_cell)) / max(1, self._total_cells)
+        played = self._cells.get(cell.id, 0) + (arm != "warm-up")
+        self._cells[cell.id] = played
+        of, before = self._rounds_of(cell), len(self._cells) - 1
+        share = (before + min(1.0, played / of)) / max(1, self._total_cells)
         self.show(
-            f"{_bar(share)} {before + 1}/{self._total_cells} {cell.id}  {arm} "
-            f"{rounds}/{self._rounds_per_cell}  "
+            f"{_bar(share)} {before + 1}/{self._total_cells} {cell.id}  {arm} {played}/{of}  "
             f"{record.generated_tokens / record.wall_s:.0f} tok/s{self._left(share)}"
         )
 
@@ -56,6 +56,10 @@ class ProgressLine:
     def clear(self) -> None:
         """Remove the line, before pytest writes its own."""
         self.show("")
+
+    def _rounds_of(self, cell: Cell) -> int:
+        rounds = self._rounds if cell.timed else 1
+        return rounds if cell.scenario.is_control else 2 * rounds
 
     def _left(self, share: float) -> str:
         elapsed = time.monotonic() - self._started

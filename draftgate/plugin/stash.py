@@ -12,3 +12,4 @@ if TYPE_CHECKING:
 
 PROFILE: pytest.StashKey[Profile] = pytest.StashKey()
 GATE: pytest.StashKey[Gate] = pytest.StashKey()
+PROFILE_ERROR: pytest.StashKey[str] = pytest.StashKey()

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import io
+import shlex
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from draftgate.baseline.update import Action
 from draftgate.verdict.kinds import VerdictKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    import pytest
 
     from draftgate.plugin.gate import Gate
+    from draftgate.verdict.verdict import Verdict
+
+LEAST_WIDTH = 100
+REMARKS = 10
+REMARKABLE = (
+    VerdictKind.IMPLAUSIBLE,
+    VerdictKind.UNDERPOWERED,
+    VerdictKind.UNSTABLE,
+    VerdictKind.BASELINE_DRIFT,
+    VerdictKind.IMPROVED,
+)
+"""Verdicts that pass a test, and must not pass in silence."""
 
 
 def write_summary(reporter: Any, gate: Gate) -> None:
@@ -22,33 +35,48 @@ def write_summary(reporter: Any, gate: Gate) -> None:
     from draftgate.reporting.terminal import summary
 
     measured = [m.measurement for m in gate.session.all_measured()]
-    if not measured and not gate.verdicts:
-        return
-    reporter.section(f"draftgate: profile {gate.profile.name}")
+    notes = [*_notes(gate, reporter.config), f"results: {gate.folder.path}"]
+    text = io.StringIO()  # written by pytest, which knows what the terminal can encode
     console = Console(
-        file=reporter._tw._file,
-        force_terminal=reporter.isatty,
-        width=max(100, reporter._tw.fullwidth),
+        file=text,
+        force_terminal=reporter.hasmarkup,
+        width=max(LEAST_WIDTH, reporter._tw.fullwidth),
+        soft_wrap=True,
     )
-    console.print(summary(rows(measured, gate.verdicts), _notes(gate)), highlight=False)
+    console.print(summary(rows(measured, gate.verdicts), notes), highlight=False)
+    reporter.section(f"draftgate: profile {gate.profile.name}")
+    for line in text.getvalue().splitlines():
+        reporter.line(line.rstrip())
 
 
-def _notes(gate: Gate) -> Iterator[str]:
+def _notes(gate: Gate, config: pytest.Config) -> Iterator[str]:
+    yield from _remarks(gate.verdicts)
     unbaselined = {v.cell for v in gate.verdicts if v.verdict is VerdictKind.UNBASELINED}
-    if unbaselined:
-        machine = gate.session.all_measured()[0].measurement.draftgate.machine.key
+    if unbaselined and not gate.options.update:
         yield (
             f"UNBASELINED: {len(unbaselined)} cells have no baseline for some metric on this "
-            f"machine ({machine}), so nothing guards it. Create it on a commit you trust: "
-            f"pytest -m perf perf_tests --profile {gate.profile.name} --update-baselines=new"
+            f"machine ({gate.surroundings.fingerprint.key}), so nothing guards it. "
+            f"Create it on a commit you trust: {_creating(gate, config)}"
         )
-    yield from (f"baseline not written: {reason}" for reason in gate.unusable)
-    for decision in gate.decisions:
-        if decision.action is Action.REFUSED:
-            candidate = decision.candidate
-            yield f"baseline not written: {candidate.cell_id} ({candidate.key}): {decision.reason}"
-    if gate.decisions:
-        counts = Counter(d.action.value for d in gate.decisions)
-        said = ", ".join(f"{n} {action}" for action, n in sorted(counts.items()))
-        yield f"baselines in {gate.store.root}: {said}. An updating run judges nothing."
-    yield f"results: {gate.folder.path}"
+    yield from gate.updated.problems
+    if said := gate.updated.counts():
+        yield (
+            f"baselines in {gate.store.root}: {said}. The verdicts above are against the "
+            "baselines before this update."
+        )
+    if gate.unwritten:
+        yield gate.unwritten
+
+
+def _creating(gate: Gate, config: pytest.Config) -> str:
+    """The command that creates the missing baselines of the tests that were asked for."""
+    marked = ["-m", config.option.markexpr] if config.option.markexpr else []
+    words = ["pytest", *marked, *config.args, *gate.options.again(), "--update-baselines=new"]
+    return shlex.join(words)
+
+
+def _remarks(verdicts: Sequence[Verdict]) -> Iterator[str]:
+    lines = [v.line() for v in verdicts if v.verdict in REMARKABLE and not v.exact]
+    yield from lines[:REMARKS]
+    if len(lines) > REMARKS:
+        yield f"and {len(lines) - REMARKS} more such verdicts, see verdicts.json"

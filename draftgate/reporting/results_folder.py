@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from draftgate.verdict.verdict import Verdict
 
 DEFAULT_PARENT = Path("results")
 LATEST = "latest"
+RUN = "run.json"
 
 
 class ResultsError(Exception):
@@ -32,21 +34,26 @@ class ResultsFolder:
     def create(cls, wanted: Path | None, now: datetime | None = None) -> ResultsFolder:
         """``wanted``, or ``results/<UTC time>`` with ``results/latest`` linking to it.
 
+        It is this run's alone from here on: `run.json` stands in it with exit reason `running`.
+
         Raises:
             ResultsError: it cannot be created or written to, or holds another run.
         """
-        moment = (now or datetime.now(UTC)).strftime("%Y-%m-%dT%H-%M-%SZ")
-        folder = cls(wanted or DEFAULT_PARENT / moment)
-        if (folder.path / "run.json").exists():
-            raise ResultsError(
-                f"{folder.path} already holds the results of a run; "
-                "remove it or give another folder with --perf-json DIR"
-            )
+        path = wanted or _unused(now or datetime.now(UTC))
+        folder = cls(path)
         with folder._explaining():
-            (folder.path / "cells").mkdir(parents=True, exist_ok=True)
-            write_text(folder.path / "verdicts.json", "[]\n")  # fails now, not after an hour
+            (path / "cells").mkdir(parents=True, exist_ok=True)
+            try:
+                (path / RUN).touch(exist_ok=False)  # atomic, unlike asking first
+            except FileExistsError:
+                raise ResultsError(
+                    f"{path} already holds the results of a run; "
+                    "remove it or give another folder with --perf-json DIR"
+                ) from None
+            folder.write_run({"exit_reason": "running"})  # a full disk fails now, not in an hour
+            folder.write_verdicts(())
             if wanted is None:
-                _link_latest(folder.path)
+                _link_latest(path)
         return folder
 
     def write_cell(self, measurement: Measurement) -> None:
@@ -64,7 +71,7 @@ class ResultsFolder:
     def write_run(self, facts: dict[str, Any]) -> None:
         """Keep the run's own facts: profile, fingerprint, provenance, start, end, exit reason."""
         with self._explaining():
-            write_text(self.path / "run.json", json.dumps(facts, indent=1, sort_keys=True) + "\n")
+            write_text(self.path / RUN, json.dumps(facts, indent=1, sort_keys=True) + "\n")
 
     def _explaining(self) -> _Explaining:
         return _Explaining(self.path)
@@ -85,6 +92,13 @@ class _Explaining:
                 f"cannot write results to {self.path}: {error.strerror}; "
                 "free space or give a writable folder with --perf-json DIR"
             ) from error
+
+
+def _unused(now: datetime) -> Path:
+    """The folder of this second, numbered where another run began in it too."""
+    name = now.strftime("%Y-%m-%dT%H-%M-%SZ")
+    names = itertools.chain([name], (f"{name}-{n}" for n in itertools.count(2)))
+    return next(p for p in map(DEFAULT_PARENT.joinpath, names) if not p.exists())
 
 
 def _link_latest(folder: Path) -> None:

@@ -17,8 +17,7 @@ SEVERITY = tuple(VerdictKind)
 class Row:
     """A cell's numbers and its worst verdict. A number is None where it does not exist.
 
-    ``speedup_noise``: half the range of the rounds' speed-ups, relative. ``reason``: the first
-    line of the worst verdict where it is not OK.
+    ``speedup_noise``: half the range of the rounds' speed-ups, relative.
     """
 
     cell: str
@@ -28,17 +27,23 @@ class Row:
     acceptance_length: float | None
     tokens_per_step: float | None
     verdict: VerdictKind | None
-    reason: str
 
 
 def rows(measurements: Iterable[Measurement], verdicts: Iterable[Verdict]) -> list[Row]:
-    """Rows, the worst first, then in the order measured; cells that failed to run are there too."""
+    """Rows, the worst first, then in the order measured; cells that failed to run are there too.
+
+    Cells that nobody judged come last.
+    """
     by_cell: dict[str, list[Verdict]] = {}
     for verdict in verdicts:
         by_cell.setdefault(verdict.cell, []).append(verdict)
     measured = {m.draftgate.subject.cell: m for m in measurements}
     found = [_row(c, measured.get(c), by_cell.get(c, [])) for c in {**measured, **by_cell}]
-    return sorted(found, key=lambda row: SEVERITY.index(row.verdict) if row.verdict else -1)
+    return sorted(found, key=_severity)
+
+
+def _severity(row: Row) -> int:
+    return SEVERITY.index(row.verdict) if row.verdict else len(SEVERITY)
 
 
 def worst(verdicts: Sequence[Verdict]) -> Verdict | None:
@@ -48,10 +53,9 @@ def worst(verdicts: Sequence[Verdict]) -> Verdict | None:
 
 def _row(cell: str, measurement: Measurement | None, verdicts: Sequence[Verdict]) -> Row:
     bad = worst(verdicts)
-    reason = bad.line() if bad and bad.verdict is not VerdictKind.OK else ""
     kind = bad.verdict if bad else None
     if measurement is None:
-        return Row(cell, None, None, None, None, None, kind, reason)
+        return Row(cell, None, None, None, None, None, kind)
     block = measurement.draftgate
     speedups = block.timed.get("speedup", ())
     return Row(
@@ -62,7 +66,6 @@ def _row(cell: str, measurement: Measurement | None, verdicts: Sequence[Verdict]
         block.acceptance.acceptance_length,
         block.acceptance.tokens_per_step,
         kind,
-        reason,
     )
 
 

@@ -12,6 +12,8 @@ from rich.text import Text
 from draftgate.reporting.rows import Row
 from draftgate.verdict.kinds import VerdictKind
 
+NOT_JUDGED = "not judged"
+
 STYLES = {
     VerdictKind.OK: "green",
     VerdictKind.IMPROVED: "green",
@@ -38,17 +40,19 @@ def table(rows: Sequence[Row]) -> Table:
             _speedup(row),
             _number(row.acceptance_length, 2),
             _number(row.tokens_per_step, 2),
-            Text(kind.value if kind else "not judged", style=style),
+            Text(kind.value if kind else NOT_JUDGED, style=style),
         )
     return result
 
 
 def summary(rows: Sequence[Row], notes: Iterable[str]) -> RenderableType:
-    """Table, count of verdicts, reasons of what is not OK (once each kind of line), notes."""
-    counts = Counter(row.verdict.value if row.verdict else "not judged" for row in rows)
-    said = ", ".join(f"{n} {kind}" for kind, n in counts.items())
-    lines = [Text(f"{len(rows)} cells: {said}"), *(Text(note) for note in notes)]
-    return Group(table(rows), Text(""), *lines)
+    """Table and count of the cells' verdicts, where there are cells; then the notes."""
+    said = [Text(note) for note in notes]
+    if not rows:
+        return Group(*said)
+    counts = Counter(row.verdict.value if row.verdict else NOT_JUDGED for row in rows)
+    total = ", ".join(f"{n} {kind}" for kind, n in counts.items())
+    return Group(table(rows), Text(""), Text(f"{len(rows)} cells: {total}"), *said)
 
 
 def _number(value: float | None, digits: int) -> str:

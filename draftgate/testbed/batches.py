@@ -64,16 +64,15 @@ def collate(items: list[Encoded], length: int | None = None) -> Batch:
     return Batch(ids, weights, copied)
 
 
-def batches(examples: Iterator[Example], encode: Encoder, tokens: int) -> Iterator[Batch]:
-    """Batches of at most ``tokens`` padded tokens, each of one length class.
+def batches(items: Iterator[Encoded], tokens: Callable[[], int]) -> Iterator[Batch]:
+    """Batches of at most ``tokens()`` padded tokens, each of one length class.
 
     Lengths are rounded up to ``LENGTH_STEP``, so that the CPU's matrix kernels, which are made
     anew for every shape, see some twenty shapes instead of thousands.
     """
     waiting: dict[int, list[Encoded]] = defaultdict(list)
-    for example in examples:
-        item = encode(example)
+    for item in items:
         length = -(-len(item[0]) // LENGTH_STEP) * LENGTH_STEP
         waiting[length].append(item)
-        if len(waiting[length]) * length > tokens - length:
+        if (len(waiting[length]) + 1) * length > tokens():
             yield collate(waiting.pop(length), length)

@@ -16,8 +16,9 @@ from draftgate.testbed.export import llama_config
 from draftgate.testbed.shapes import TARGET
 
 ROUTED_EXPERTS = 4
-SHARED_EXPERTS = 8  # vLLM widens one expert's intermediate size by this number
-EXPERT_SIZE = TARGET.intermediate // SHARED_EXPERTS
+EXPERT_SIZE = 64
+# vLLM widens one expert's intermediate size by this number
+SHARED_EXPERTS = TARGET.intermediate // EXPERT_SIZE
 FIRST_MOE_LAYER = TARGET.layers - 1
 
 

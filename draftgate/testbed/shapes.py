@@ -26,9 +26,9 @@ VOCAB_SIZE = 1024
 MAX_POSITIONS = 1024
 DRAFT_VOCAB_SIZE = 512
 
-TARGET = Shape(hidden=256, layers=8, heads=4, kv_heads=2, intermediate=512)
+TARGET = Shape(hidden=192, layers=8, heads=3, kv_heads=3, intermediate=384)
 DRAFT = Shape(hidden=128, layers=2, heads=2, kv_heads=1, intermediate=320)
-HEAD = Shape(hidden=256, layers=1, heads=4, kv_heads=2, intermediate=512)
+HEAD = Shape(hidden=192, layers=1, heads=3, kv_heads=3, intermediate=384)
 
 # EAGLE-3 reads the residual stream after these many layers of the target
 # (vLLM: llama.py appends `hidden_states + residual` before running layer `idx`).

@@ -10,6 +10,7 @@ from draftgate.testbed.corpus import Example
 from draftgate.testbed.shapes import MAX_POSITIONS, VOCAB_SIZE
 
 PAD, BOS, USER, ASSISTANT, END = "<|pad|>", "<|bos|>", "<|user|>", "<|assistant|>", "<|end|>"
+FRAME = (1, 2, 4, 3)  # ids of BOS, USER, END, ASSISTANT
 CHAT_TEMPLATE = (
     "{{ bos_token }}{% for message in messages %}"
     "{{ '<|' + message['role'] + '|>' + message['content'] + '<|end|>' }}"

@@ -15,7 +15,7 @@ import torch
 
 from draftgate.testbed.batches import Batch
 
-SAVE_EVERY = 200
+SAVE_EVERY = 100
 
 
 def mixed_precision() -> AbstractContextManager[Any]:

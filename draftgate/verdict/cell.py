@@ -80,12 +80,15 @@ class CellJudge:
             return verdict
         assert self.timed is not None
         stored = self.timed.metrics.get(metric)
+        limit = {**self.limits, **self.timed.limits}.get(metric)
+        if limit is None:  # reported, not judged
+            return Verdict(self._cell, metric, VerdictKind.OK, value, n=len(samples))
         return judge_timed(
             self._cell,
             metric,
             [samples],
             stored.samples if stored else None,
-            {**self.limits, **self.timed.limits}[metric],
+            limit,
             higher_is_better(metric),
             unit=UNITS.get(metric, ""),
             cause=self._cause(metric),

@@ -50,7 +50,9 @@ def test_training_never_yields_a_held_out_prompt() -> None:
 def test_text_is_clean_and_bounded() -> None:
     for example in TRAIN:
         for text in (example.prompt, example.answer):
-            assert text.isascii() and text == text.strip() and text
+            assert text.isascii()
+            assert text == text.strip()
+            assert text
             assert not any(line != line.rstrip() for line in text.split("\n"))
             assert "{" not in text.replace("\\boxed{", "")
         assert len(example.prompt) + len(example.answer) < MAX_CHARS
@@ -126,4 +128,5 @@ def test_copy_drill_answers_lie_in_the_prompt(length: int) -> None:
     rng = Random(length)
     for _ in range(200):
         drill = copy_drill(rng, length)
-        assert drill.answer and drill.answer in drill.prompt
+        assert drill.answer
+        assert drill.answer in drill.prompt

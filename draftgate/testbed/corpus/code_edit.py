@@ -12,7 +12,7 @@ from random import Random
 
 from draftgate.testbed.corpus.code_source import COMPARISONS, OPERATORS, Function, function
 from draftgate.testbed.corpus.example import Example
-from draftgate.testbed.corpus.lexicon import CODE_WORDS, KEYS, identifier
+from draftgate.testbed.corpus.lexicon import CODE_WORDS, KEYS, distinct
 
 WORKLOAD = "instructcoder"
 MIN_CODE_CHARS, MAX_CODE_CHARS = 430, 760
@@ -55,11 +55,12 @@ def _edits() -> tuple[Callable[[Random, Code], Edit | None], ...]:
 
 
 def _code(rng: Random) -> Code:
+    words = distinct(rng, CODE_WORDS, len(CODE_WORDS))
     if rng.random() < 0.6:
-        only = function(rng, rng.randint(14, 20))
+        only = function(rng, rng.randint(14, 20), words)
         return Code((only,), only.lines)
-    first = function(rng, rng.randint(6, 9))
-    second = function(rng, rng.randint(7, 10), helper=first.name)
+    first = function(rng, rng.randint(6, 9), words)
+    second = function(rng, rng.randint(7, 10), words, helper=first.name)
     return Code((first, second), (*first.lines, "", *second.lines))
 
 
@@ -85,9 +86,8 @@ def _is_plain(line: str) -> bool:
 
 
 def _fresh(rng: Random, code: Code) -> str:
-    while (name := identifier(rng)) in code.text:
-        continue
-    return name
+    unused = [word for word in CODE_WORDS if word not in code.text]
+    return "_".join(rng.sample(unused, 2))
 
 
 def _constant(rng: Random, code: Code) -> Edit | None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from random import Random
 
-from draftgate.testbed.corpus.lexicon import KEYS, function_name, identifier
+from draftgate.testbed.corpus.lexicon import KEYS, function_name
 
 INDENT = "    "
 COMPARISONS = (">", "<", ">=", "<=", "==", "!=")
@@ -12,9 +12,14 @@ OPERATORS = ("+", "-", "*")
 
 @dataclass
 class Scope:
-    """The names a function body may use so far."""
+    """The names a function body may use so far.
+
+    ``words``: those that no name of the example uses yet. A word stands in one name only, so that
+    a copied name's second word follows from its first: a tiny model can learn to copy that.
+    """
 
     rng: Random
+    words: list[str]
     names: list[str] = field(default_factory=list)
 
     def old(self) -> str:
@@ -24,9 +29,7 @@ class Scope:
 
     def new(self) -> str:
         """A fresh name; the caller binds it after using old ones."""
-        while (name := identifier(self.rng)) in self.names:
-            continue
-        return name
+        return f"{self.words.pop()}_{self.words.pop()}"
 
     def number(self) -> int:
         """A constant of one or two digits."""
@@ -43,9 +46,14 @@ class Function:
     default: int
 
 
-def function(rng: Random, target_lines: int, helper: str | None = None) -> Function:
-    """A function of about ``target_lines`` lines that may call ``helper``."""
-    scope = Scope(rng)
+def function(
+    rng: Random, target_lines: int, words: list[str], helper: str | None = None
+) -> Function:
+    """A function of about ``target_lines`` lines that may call ``helper``.
+
+    Its names are made of ``words``, which are used up.
+    """
+    scope = Scope(rng, words)
     name = function_name(rng)
     for _ in range(2):
         scope.names.append(scope.new())

@@ -1,0 +1,66 @@
+"""Every test in this folder checks losslessness: it carries the marker `correctness`.
+
+Tests that need a sampler ask for the fixture `sampler`, which imports vLLM into this process; no
+engine is started here. `DRAFTGATE_SAMPLER` names the sampler, see `draftgate.lossless.samplers`.
+
+Hypothesis repeats the same examples on every run, so that a verdict does not depend on luck;
+`--hypothesis-profile=explore` draws new ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from draftgate.lossless.samplers import Sampler, chosen, load_sampler
+from draftgate.lossless.significance import Ledger
+from draftgate.lossless.views import View
+
+settings.register_profile("gate", derandomize=True, deadline=None, database=None)
+settings.register_profile("explore", deadline=None, database=None)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not config.getoption("hypothesis_profile", None):
+        settings.load_profile("gate")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.correctness)
+
+
+@pytest.fixture(scope="session")
+def sampler() -> Sampler:
+    """The sampler under test."""
+    return load_sampler(chosen())
+
+
+@pytest.fixture(scope="session")
+def affordable(sampler: Sampler) -> Callable[[int], int]:
+    """Number of requests that a trial of so many may have with this sampler."""
+    return lambda requests: max(20, round(requests * sampler.scale))
+
+
+@pytest.fixture(scope="session")
+def ledger() -> Iterator[Ledger]:
+    """Counts the statistical tests of this run against the suite's error rate."""
+    opened = Ledger()
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="session")
+def follows(ledger: Ledger) -> Callable[[str, View], None]:
+    """Asserts that counts follow their law, at the suite's error rate."""
+
+    def check(name: str, view: View) -> None:
+        found = view.goodness()
+        assert ledger.accepts(name, found), f"{name}: {found}"
+
+    return check

@@ -1,0 +1,153 @@
+"""With the random numbers given, every kernel does exactly what the reference does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from batches import batches, single, with_drafts
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from draftgate.lossless import reference
+from draftgate.lossless.batch import Batch, FloatArray
+from draftgate.lossless.constraints import softmax
+from draftgate.lossless.samplers import Kernels
+
+SEEDS = st.integers(0, 2**32)
+MARGIN = 1e-5  # a uniform this close to p / q may fall on either side in float32
+
+
+def probabilities(batch: Batch) -> FloatArray:
+    return softmax(batch.logits[batch.target_rows])
+
+
+def per_request(batch: Batch) -> list[tuple[tuple[int, ...], FloatArray, FloatArray | None]]:
+    targets = reference.rows_of(batch, probabilities(batch))
+    proposals = (
+        [None] * len(targets)
+        if batch.proposal is None
+        else reference.rows_of(batch, batch.proposal)
+    )
+    return list(zip(batch.windows(), targets, proposals, strict=True))
+
+
+def expected_acceptance(
+    batch: Batch, bonus: np.ndarray, uniforms: np.ndarray, recovered: np.ndarray
+) -> np.ndarray:
+    parts = zip(
+        per_request(batch),
+        reference.rows_of(batch, uniforms),
+        reference.rows_of(batch, recovered),
+        bonus,
+        strict=True,
+    )
+    outputs = [
+        reference.emitted(window, reference.accepted_drafts(window, p, q, u), r, int(b))
+        for (window, p, q), u, r, b in parts
+    ]
+    return reference.padded(outputs, int(batch.lengths.max()) + 1)
+
+
+@given(batch=batches(), seed=SEEDS)
+@settings(max_examples=200)
+def test_accepted_drafts_are_those_the_uniforms_ask_for(
+    sampler: Kernels, batch: Batch, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    uniforms = rng.random(len(batch.drafts))
+    recovered = rng.integers(0, batch.vocab, len(batch.drafts)).astype(np.int32)
+    bonus = rng.integers(0, batch.vocab, len(batch.lengths)).astype(np.int32)
+    ratios = [
+        p[i, x] / (1 if q is None else q[i, x])
+        for window, p, q in per_request(batch)
+        for i, x in enumerate(window)
+    ]
+    assume((np.abs(np.array(ratios) - uniforms) > MARGIN).all())
+    expected = expected_acceptance(batch, bonus, uniforms, recovered)
+    np.testing.assert_array_equal(sampler.accept(batch, bonus, uniforms, recovered), expected)
+
+
+@given(batch=batches(), seed=SEEDS)
+@settings(max_examples=200)
+def test_recovered_tokens_are_the_argmax_of_the_residual(
+    sampler: Kernels, batch: Batch, seed: int
+) -> None:
+    noise = np.random.default_rng(seed).exponential(size=(len(batch.lengths), batch.vocab))
+    inverse = (1 / noise).astype(np.float32)
+    recovered = reference.rows_of(batch, sampler.recover(batch, inverse))
+    for (window, p, q), row, tokens in zip(per_request(batch), inverse, recovered, strict=True):
+        for i, draft in enumerate(window):
+            proposal = None if q is None else q[i]
+            scores = reference.recovery_scores(p[i], proposal, draft, row)
+            assert 0 <= tokens[i] < batch.vocab
+            if scores.max() > MARGIN:  # a residual of rounding errors alone decides nothing
+                assert scores[tokens[i]] >= scores.max() * (1 - MARGIN)
+
+
+@given(batch=batches(temperatures=(0.0,)), seed=SEEDS)
+@settings(max_examples=200)
+def test_greedy_takes_the_argmax_up_to_the_first_difference(
+    sampler: Kernels, batch: Batch, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    bonus = rng.integers(0, batch.vocab, len(batch.lengths)).astype(np.int32)
+    choices = batch.logits[batch.target_rows].argmax(axis=1)
+    drafts = np.where(rng.random(len(choices)) < 0.7, choices, batch.drafts)
+    batch = with_drafts(batch, drafts)
+    outputs = [
+        reference.matching_output(window, tuple(map(int, row)), int(b))
+        for window, row, b in zip(
+            batch.windows(), reference.rows_of(batch, choices), bonus, strict=True
+        )
+    ]
+    expected = reference.padded(outputs, int(batch.lengths.max()) + 1)
+    np.testing.assert_array_equal(sampler.match(batch, bonus), expected)
+
+
+@pytest.mark.parametrize("certain", [False, True], ids=["with-q", "certain"])
+def test_acceptance_share_is_exact_over_a_grid_of_uniforms(sampler: Kernels, certain: bool) -> None:
+    """Stratified uniforms: the accepted share is p / q to within one grid point."""
+    n, p, q = 20_000, [0.15, 0.6, 0.25], [0.5, 0.3, 0.2]
+    for draft, share in enumerate(p if certain else np.minimum(1, np.divide(p, q))):
+        one = single([draft], [p], None if certain else [q])
+        batch = Batch(
+            lengths=np.ones(n, np.int32),
+            drafts=np.tile(one.drafts, n),
+            logits=np.tile(one.logits, (n, 1)),
+            proposal=None if one.proposal is None else np.tile(one.proposal, (n, 1)),
+            sampling=type(one.sampling)(np.ones(n, np.float32)),
+        )
+        grid = (np.arange(n) + 0.5) / n
+        zeros = np.zeros(n, np.int32)
+        accepted = (sampler.accept(batch, zeros, grid, zeros)[:, 1] == 0).sum()
+        assert abs(accepted - share * n) <= 1
+
+
+@pytest.mark.parametrize("certain", [False, True], ids=["with-q", "certain"])
+def test_certain_and_impossible_drafts_need_no_luck(sampler: Kernels, certain: bool) -> None:
+    target, bonus, recovered = [[0.0, 1.0]], np.array([0], np.int32), np.array([1], np.int32)
+    largest = np.array([np.nextafter(1.0, 0.0)])
+    smallest = np.array([2.0**-53])
+    sure = single([1], target, None if certain else [[0.0, 1.0]])
+    never = single([0], target, None if certain else [[1.0, 0.0]])
+    assert sampler.accept(sure, bonus, largest, recovered).tolist() == [[1, 0]]
+    assert sampler.accept(never, bonus, smallest, recovered).tolist() == [[1, -1]]
+
+
+def test_draft_that_the_proposal_excludes_is_rejected(sampler: Kernels) -> None:
+    batch = single([1], [[0.0, 1.0]], [[1.0, 0.0]])
+    zero, smallest = np.array([0], np.int32), np.array([2.0**-53])
+    assert sampler.accept(batch, zero, smallest, zero).tolist() == [[0, -1]]
+
+
+@given(batch=batches(temperatures=(0.0, 1.0)), seed=SEEDS)
+@settings(max_examples=100)
+def test_inputs_are_left_alone(sampler: Kernels, batch: Batch, seed: int) -> None:
+    before = [
+        None if array is None else array.copy()
+        for array in (batch.lengths, batch.drafts, batch.logits, batch.proposal)
+    ]
+    sampler.sample(batch, seed)
+    after = (batch.lengths, batch.drafts, batch.logits, batch.proposal)
+    for old, new in zip(before, after, strict=True):
+        np.testing.assert_array_equal(old, new)

@@ -1,0 +1,105 @@
+"""The interface to vLLM's rejection samplers, and the choice of one.
+
+A process has one sampler: what vLLM's kernels are is decided when vLLM is imported. The suite is
+the same for all of them, `DRAFTGATE_SAMPLER` names the one to test.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from draftgate.lossless.batch import Batch, BoolArray, FloatArray, IntArray
+
+VARIABLE = "DRAFTGATE_SAMPLER"
+DEFAULT = "v1-native"
+
+
+class SamplerError(Exception):
+    """The sampler asked for does not exist or cannot run here."""
+
+
+class Sampler(Protocol):
+    """A rejection sampler with its own random numbers."""
+
+    name: str
+    scale: float  # share of a trial's usual number of requests that this sampler can afford
+
+    def sample(self, batch: Batch, seed: int) -> IntArray:
+        """Tokens emitted by each request [requests, longest + 1], padded with -1.
+
+        ``seed`` seeds the stream that requests without a seed of their own share.
+        """
+
+
+class Kernels(Protocol):
+    """The parts of a sampler that are functions of the random numbers given."""
+
+    def match(self, batch: Batch, bonus: IntArray) -> IntArray:
+        """Greedy verification. ``bonus``: [requests]. Output as `Sampler.sample`."""
+
+    def accept(
+        self, batch: Batch, bonus: IntArray, uniforms: FloatArray, recovered: IntArray
+    ) -> IntArray:
+        """Random verification, ``uniforms`` float64 and ``recovered`` int per draft."""
+
+    def recover(self, batch: Batch, inverse_noise: FloatArray) -> IntArray:
+        """Token [tokens] to take where a draft is rejected; ``inverse_noise`` is
+        [requests, vocabulary] float32."""
+
+    def expand(self, values: FloatArray | IntArray, lengths: IntArray) -> FloatArray | IntArray:
+        """A request's value for each of its drafts [tokens], in the dtype of ``values``."""
+
+
+class Repairable(Protocol):
+    """A sampler with a known defect that tests of everything else must step over."""
+
+    def as_installed(self) -> Sampler:
+        """The same sampler without any repair."""
+
+
+def chosen() -> str:
+    """Name of the sampler that this process tests."""
+    return os.environ.get(VARIABLE, DEFAULT)
+
+
+def load_sampler(name: str) -> Sampler:
+    """Import vLLM and build the adapter called ``name``; SamplerError where that is impossible."""
+    if name not in _LOADERS:
+        raise SamplerError(f"no sampler {name!r}: choose one of {', '.join(_LOADERS)}")
+    return _LOADERS[name]()
+
+
+def _v1_native() -> Sampler:
+    from draftgate.lossless.v1 import V1Sampler
+
+    return V1Sampler.native()
+
+
+def _v1_interpreted() -> Sampler:
+    from draftgate.lossless.interpreter import InterpreterUnavailableError, install
+
+    try:
+        install()
+    except InterpreterUnavailableError as error:
+        raise SamplerError(f"v1-interpreted cannot run: {error}") from error
+    from draftgate.lossless.v1 import V1Sampler
+
+    return V1Sampler.triton("v1-interpreted", scale=0.002)
+
+
+_LOADERS: Mapping[str, Callable[[], Sampler]] = {
+    "v1-native": _v1_native,
+    "v1-interpreted": _v1_interpreted,
+}
+
+__all__ = [
+    "BoolArray",
+    "Kernels",
+    "Repairable",
+    "Sampler",
+    "SamplerError",
+    "chosen",
+    "load_sampler",
+]

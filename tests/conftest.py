@@ -1,0 +1,3 @@
+"""Registers pytester, for the tests of the plugin."""
+
+pytest_plugins = ["pytester"]

@@ -1,0 +1,72 @@
+"""Which rule judges which metric of a measured cell."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from draftgate.baseline.schema import StoredSamples, TimedBaseline
+from draftgate.engine.records import RequestRecord, RoundRecord
+from draftgate.measure.record import Machine, Measurement, Provenance, Subject
+from draftgate.verdict.cell import CellJudge
+from draftgate.verdict.kinds import VerdictKind
+
+HASH = "0" * 64
+
+
+@pytest.fixture
+def measurement() -> Measurement:
+    """Three rounds of one request without speculative decoding, 10 tokens in a second."""
+    request = RequestRecord(
+        prompt_id="gsm8k-0000",
+        prompt_tokens=5,
+        output_token_ids=tuple(range(10)),
+        finish_reason="length",
+        ttft_s=0.1,
+        e2e_s=1.0,
+        emitted=(1,) * 10,
+    )
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    return Measurement.build(
+        Subject(
+            cell="t/none/gsm8k/bs1",
+            scenario="t/none",
+            workload="gsm8k",
+            workload_hash=HASH,
+            batch_size=1,
+            k=0,
+            model_id="m",
+        ),
+        [RoundRecord(batch_size=1, wall_s=1.0, steps=10, requests=(request,))] * 3,
+        machine=Machine(key="machine", isa_class="isa"),
+        provenance=Provenance(vllm="0", torch="0", draftgate="0", python="3"),
+        started=now,
+        ended=now,
+    )
+
+
+def judge(measurement: Measurement, limits: dict[str, float]) -> CellJudge:
+    stored = StoredSamples.of([[20.0, 20.0, 20.0]])
+    timed = TimedBaseline(workload_hash=HASH, metrics={"output_throughput": stored})
+    return CellJudge(measurement, (), None, timed, limits)
+
+
+def test_a_timed_metric_beyond_its_limit_is_judged(measurement: Measurement) -> None:
+    verdict = judge(measurement, {"output_throughput": 0.1}).judge("output_throughput")
+    assert verdict.verdict is VerdictKind.REGRESSED
+    assert verdict.ratio == pytest.approx(0.5)
+
+
+def test_a_timed_metric_without_a_limit_is_reported_and_not_judged(
+    measurement: Measurement,
+) -> None:
+    verdict = judge(measurement, {}).judge("output_throughput")
+    assert (verdict.verdict, verdict.value) == (VerdictKind.OK, 10.0)
+    assert not verdict.fails()
+
+
+def test_a_broken_identity_makes_every_metric_invalid(measurement: Measurement) -> None:
+    judged = CellJudge(measurement, ("al_in_range: 7",), None, None, {})
+    for metric in ("output_throughput", "tokens_per_step", "outputs"):
+        assert judged.judge(metric).verdict is VerdictKind.INVALID
