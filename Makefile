@@ -21,7 +21,7 @@ perf: $(READY)  ## the main job: every variant on real vLLM, judged against the 
 	$(BIN)/python -m pytest -m perf perf_tests $(ARGS)
 
 test: lint  ## all tests of draftgate itself
-	$(BIN)/python -m pytest tests $(ARGS)
+	$(BIN)/python -m pytest tests correctness_tests -m "not slow" $(ARGS)
 
 lint: $(READY)  ## ruff and mypy
 	$(BIN)/ruff check .

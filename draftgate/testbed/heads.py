@@ -100,10 +100,8 @@ class MtpHead(Head):
         return out
 
 
-def unroll(
-    head: Head, hidden: Tensor, embeddings: Tensor, steps: int, lm_head: nn.Module
-) -> list[Tensor]:
-    """Logits of draft steps ``0..steps-1``, each ``[B, T, draft vocabulary]``.
+def unroll(head: Head, hidden: Tensor, embeddings: Tensor, steps: int) -> list[Tensor]:
+    """States of draft steps ``0..steps-1``, each ``[B, T, hidden]``.
 
     ``hidden [B, T, hidden]`` belongs to tokens ``0..T-1``; ``embeddings`` holds tokens
     ``1..T+steps-1``, so that step ``s`` reads ``embeddings[:, s : s + T]`` (the drafts are taken to
@@ -123,7 +121,7 @@ def unroll(
         keys.append(k)
         values.append(v)
         hidden = head.finish(residual, head.self_attn.merge(_attend(q, keys, values, causal)))
-        outputs.append(head.logits(hidden, lm_head))
+        outputs.append(hidden)
     return outputs
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from draftgate.testbed.batches import Batch
@@ -13,7 +13,7 @@ from draftgate.testbed.heads import Head, MtpHead, unroll
 from draftgate.testbed.network import CausalLM
 from draftgate.testbed.shapes import AUX_LAYERS
 
-UNROLL = 4  # draft steps in training; k = 3 is what profiles use by default
+UNROLL = 3  # draft steps in training; k = 3 is what profiles use by default
 
 
 def target_loss(network: CausalLM, batch: Batch) -> Tensor:
@@ -36,25 +36,29 @@ def copy_accuracy(network: CausalLM, batch: Batch) -> tuple[int, int]:
 class Teacher:
     """What one forward pass of the target offers the drafts, without gradients.
 
-    ``final [B, T, hidden]`` (after the norm), ``streams`` (auxiliary residuals), ``probs
-    [B, T, vocab]``, ``choice [B, T]`` (argmax), ``embeddings [B, T, hidden]``.
+    Only predictions of answer tokens matter: ``rows`` and ``at`` ``[N]`` say where they are made
+    (sequence, position), ``probs [N, vocab]`` and ``choice [N]`` (argmax) what the target predicts.
+    ``final [B, T, hidden]`` is its state after the norm, ``streams`` the auxiliary residuals,
+    ``embeddings [B, T, hidden]`` those of the input.
     """
 
     final: Tensor
     streams: list[Tensor]
+    embeddings: Tensor
+    rows: Tensor
+    at: Tensor
     probs: Tensor
     choice: Tensor
-    embeddings: Tensor
 
 
 @torch.no_grad()
-def teach(target: CausalLM, ids: Tensor) -> Teacher:
-    """Run the target over ``ids [B, T]``."""
-    final, streams = target.model(ids, AUX_LAYERS)
-    logits = target.lm_head(final).float()
-    return Teacher(
-        final, streams, logits.softmax(-1), logits.argmax(-1), target.model.embed_tokens(ids)
-    )
+def teach(target: CausalLM, batch: Batch) -> Teacher:
+    """Run the target over a batch."""
+    final, streams = target.model(batch.ids, AUX_LAYERS)
+    rows, at = batch.answers[:, 1:].nonzero(as_tuple=True)
+    logits = target.lm_head(final[rows, at]).float()
+    embeddings = target.model.embed_tokens(batch.ids)
+    return Teacher(final, streams, embeddings, rows, at, logits.softmax(-1), logits.argmax(-1))
 
 
 @dataclass(frozen=True)
@@ -65,18 +69,14 @@ class Lesson:
     acceptance_length: float
 
 
-def draft_model_lesson(draft: nn.Module, teacher: Teacher, batch: Batch, steps: int) -> Lesson:
+def draft_model_lesson(draft: CausalLM, teacher: Teacher, batch: Batch) -> Lesson:
     """Distil the target into a stand-alone draft model."""
-    logits = draft(batch.ids).float()
-    losses = -(teacher.probs * logits.log_softmax(-1)).sum(-1)
-    weights = F.pad(batch.weights[:, 1:], (0, 1))
-    agree = logits.argmax(-1) == teacher.choice
-    usable = batch.ids.shape[1] - steps
-    runs = torch.stack([agree[:, s : s + usable] for s in range(steps)])
-    return Lesson(
-        (losses * weights).sum() / weights.sum(),
-        _acceptance(runs, batch.answers[:, 1 : 1 + usable]),
-    )
+    state = draft.model(batch.ids)[0]
+    logits = draft.lm_head(state[teacher.rows, teacher.at]).float()
+    right = torch.zeros_like(batch.ids, dtype=torch.bool)
+    right[teacher.rows, teacher.at] = logits.argmax(-1) == teacher.choice
+    steps = torch.stack([right.roll(-step, dims=1) for step in range(UNROLL)])
+    return Lesson(_distance(teacher.probs, logits), _acceptance(steps, teacher))
 
 
 def head_lesson(
@@ -86,27 +86,30 @@ def head_lesson(
 
     ``vocabulary``: target ids of a reduced draft vocabulary ``[draft vocab]``, or None.
     """
-    usable = batch.ids.shape[1] - 1 - UNROLL
-    embeddings = teacher.embeddings[:, 1:]
+    embeddings = F.pad(teacher.embeddings[:, 1:], (0, 0, 0, UNROLL))
     if isinstance(head, MtpHead):  # vLLM: the embedding at position 0 is masked
         embeddings = F.pad(embeddings[:, 1:], (0, 0, 1, 0))
-    hidden = head.first(teacher.final, teacher.streams)[:, :usable]
-    steps = unroll(head, hidden, embeddings, UNROLL, target.lm_head)
-    total, agreements = torch.zeros(()), []
-    for step, logits in enumerate(steps):
-        at = slice(1 + step, 1 + step + usable)
-        probs = teacher.probs[:, at] if vocabulary is None else teacher.probs[:, at, vocabulary]
-        losses = -(probs * logits.float().log_softmax(-1)).sum(-1)
-        weights = batch.weights[:, 2 + step : 2 + step + usable]
-        total = total + (losses * weights).sum() / weights.sum()
+    hidden = head.first(teacher.final, teacher.streams)[:, :-1]
+    probs = teacher.probs if vocabulary is None else teacher.probs[:, vocabulary]
+    total = torch.zeros(())
+    right = torch.zeros(UNROLL, *batch.ids.shape, dtype=torch.bool)
+    for step, state in enumerate(unroll(head, hidden, embeddings, UNROLL)):
+        start = teacher.at - 1 - step  # where the chain began whose draft ``step`` this is
+        logits = head.logits(state[teacher.rows, start], target.lm_head).float()
+        total = total + _distance(probs, logits)
         choice = logits.argmax(-1) if vocabulary is None else vocabulary[logits.argmax(-1)]
-        agreements.append(choice == teacher.choice[:, at])
-    return Lesson(
-        total / UNROLL, _acceptance(torch.stack(agreements), batch.answers[:, 2 : 2 + usable])
-    )
+        right[step, teacher.rows, start + 1] = choice == teacher.choice
+    return Lesson(total / UNROLL, _acceptance(right, teacher))
 
 
-def _acceptance(agree: Tensor, where: Tensor, k: int = 3) -> float:
-    """1 + mean length of the agreeing prefix of ``k`` drafts; ``agree [steps, B, T]``."""
-    prefix = agree[:k].long().cumprod(0).sum(0)
-    return 1.0 + float(prefix[where].float().mean())
+def _distance(probs: Tensor, logits: Tensor) -> Tensor:
+    """Mean cross entropy of the draft's distribution under the target's."""
+    return -(probs * logits.log_softmax(-1)).sum(-1).mean()
+
+
+def _acceptance(right: Tensor, teacher: Teacher) -> float:
+    """1 + mean length of the run of right drafts; ``right[s, b, t]``: draft ``s`` of a chain that
+    begins by predicting what follows ``t``. Chains cut off by the answer's end count as they are.
+    """
+    runs = right.long().cumprod(0).sum(0)
+    return 1.0 + float(runs[teacher.rows, teacher.at].float().mean())

@@ -24,7 +24,7 @@ from draftgate.testbed.shapes import DRAFT, DRAFT_VOCAB_SIZE, HEAD, TARGET, VOCA
 from draftgate.testbed.training import Run, mixed_precision, train
 
 SEED = 2601
-DRAFT_BATCH = 6144  # tokens
+DRAFT_BATCH = 4096  # tokens
 TARGET_RATE, DRAFT_RATE = 4e-3, 4e-3
 CHECK_EVERY = 100
 ORDINARY = range(5, VOCAB_SIZE)  # ids of tokens that are not special
@@ -223,7 +223,7 @@ def _teach_all(
 ) -> dict[str, float]:
     values = {}
     with mixed_precision():
-        teacher = losses.teach(target, batch.ids)
+        teacher = losses.teach(target, batch)
     for name, draft in drafts.items():
         with mixed_precision():
             lesson = _lesson(name, draft, target, teacher, batch, vocabulary)
@@ -244,4 +244,5 @@ def _lesson(
     if isinstance(draft, Head):
         reduced = vocabulary if name == "eagle3" else None
         return losses.head_lesson(draft, target, teacher, batch, reduced)
-    return losses.draft_model_lesson(draft, teacher, batch, steps=3)
+    assert isinstance(draft, CausalLM)
+    return losses.draft_model_lesson(draft, teacher, batch)
