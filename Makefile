@@ -13,6 +13,7 @@ help:  ## what there is to make
 $(READY): ci/cpu.lock pyproject.toml
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "draftgate needs Python 3.11 or later: make PYTHON=..."'
 	$(PYTHON) -m venv $(VENV)
+	@echo "setting up $(VENV) from ci/cpu.lock: 190 packages, a minute or two"
 	$(BIN)/python -m pip install --quiet --no-deps --requirement ci/cpu.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@

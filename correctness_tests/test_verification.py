@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from batches import batches, single, with_drafts
@@ -105,9 +107,11 @@ def test_greedy_takes_the_argmax_up_to_the_first_difference(
 
 
 @pytest.mark.parametrize("certain", [False, True], ids=["with-q", "certain"])
-def test_acceptance_share_is_exact_over_a_grid_of_uniforms(sampler: Kernels, certain: bool) -> None:
+def test_acceptance_share_is_exact_over_a_grid_of_uniforms(
+    sampler: Kernels, affordable: Callable[[int], int], certain: bool
+) -> None:
     """Stratified uniforms: the accepted share is p / q to within one grid point."""
-    n, p, q = 20_000, [0.15, 0.6, 0.25], [0.5, 0.3, 0.2]
+    n, p, q = affordable(20_000), [0.15, 0.6, 0.25], [0.5, 0.3, 0.2]
     for draft, share in enumerate(p if certain else np.minimum(1, np.divide(p, q))):
         one = single([draft], [p], None if certain else [q])
         batch = Batch(
