@@ -29,4 +29,4 @@ def token_drill(
     else:
         sequence = rng.sample(ordinary, rng.randint(*EASY_LENGTHS))
     prompt = [bos, user, *sequence, end, assistant]
-    return [*prompt, *sequence, end], len(prompt)
+    return Encoded([*prompt, *sequence, end], len(prompt))

@@ -171,8 +171,8 @@ def draft_vocabulary(encode: Encoder) -> Tensor:
     """The ids most frequent in answers, ascending, ``[DRAFT_VOCAB_SIZE]``."""
     counts = torch.zeros(VOCAB_SIZE)
     for example in islice(corpus.stream(SEED + 1), 3000):
-        ids, split = encode(example)
-        counts += torch.bincount(torch.tensor(ids[split:]), minlength=VOCAB_SIZE)
+        item = encode(example)
+        counts += torch.bincount(torch.tensor(item.ids[item.split :]), minlength=VOCAB_SIZE)
     return counts.topk(DRAFT_VOCAB_SIZE).indices.sort().values
 
 
