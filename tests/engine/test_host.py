@@ -210,7 +210,8 @@ def test_a_message_larger_than_the_pipe_to_a_child_that_does_not_read(
 
 
 HOST_SCRIPT = """
-    import sys, time
+    import signal, sys, time
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored below a shell's background
     from pathlib import Path
     from draftgate.engine import EngineHost, EngineSpec, RoundPrompt, RoundRequest
     command = (sys.executable, {fake!r}, {behaviour!r})
