@@ -32,7 +32,7 @@ def test_json_is_flat_records_alone_on_stdout(capsys: Captured) -> None:
         "arm": "control",
         "workload": "instructcoder",
         "batch_size": 1,
-        "prompts": 2,
+        "prompts": 1,
         "estimated_s": None,
     }
     assert "cells 63, engine starts 7, estimated time" in captured.err

@@ -37,7 +37,7 @@ def test_cpu_covers_with_few_prompts() -> None:
     prompts = {(c.workload.name, c.batch_size): c.workload.prompts for c in profile.cells()}
     assert prompts == {
         **{(workload, 16): 32 for workload in WORKLOADS},
-        ("instructcoder", 1): 2,
+        ("instructcoder", 1): 1,
         ("gsm8k", 1): 2,
         ("cnn_dailymail", 4): 8,
     }
