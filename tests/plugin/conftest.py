@@ -1,7 +1,7 @@
 """Runs of the shipped perf tests on a small profile, with fake engines, inside pytester.
 
 The rooms, and what plugins need, are imported here: pytester forgets what an inner run imports
-first, importing it anew takes seconds a run, and numpy cannot be imported twice.
+first, importing it anew takes seconds a run, and neither numpy nor datasets can be imported twice.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import datasets  # noqa: F401
 import hypothesis  # noqa: F401
 import pytest
 import rich.console  # noqa: F401
