@@ -23,8 +23,8 @@ perf: $(READY)  ## the main job: every variant on real vLLM, judged against the 
 
 # Two processes: pytester forgets modules that it saw imported, and vLLM cannot be imported twice.
 test: lint  ## all tests of draftgate itself, and vLLM's samplers held to the law
-	$(BIN)/python -m pytest tests/lossless correctness_tests -m "not slow" $(ARGS)
-	$(BIN)/python -m pytest tests --ignore tests/lossless -m "not slow" $(ARGS)
+	$(BIN)/python -m pytest tests/lossless tests/testbed correctness_tests -m "not slow" $(ARGS)
+	$(BIN)/python -m pytest tests --ignore tests/lossless --ignore tests/testbed -m "not slow" $(ARGS)
 
 lint: $(READY)  ## ruff and mypy
 	$(BIN)/ruff check .
