@@ -27,13 +27,10 @@ def host_factory(
     """Makes the engine host of a scenario; the engine's log goes to ``log_dir``."""
 
     def make(scenario: Scenario) -> EngineHost:
-        target, config = scenario.target, scenario.variant.speculative_config
-        engine_args = dict(target.engine_args)
-        sequences = int(engine_args.pop("max_num_seqs", max_num_seqs(scenario)))
         spec = EngineSpec.from_target(
-            target.model_copy(update={"engine_args": engine_args}),
-            config,
-            max_num_seqs=sequences,
+            scenario.target,
+            scenario.variant.speculative_config,
+            max_num_seqs=max_num_seqs(scenario),
             seed=seed,
         )
         return EngineHost(spec, label=scenario.id, log_dir=log_dir)

@@ -53,6 +53,11 @@ class Measured:
     measurement: Measurement
     broken: tuple[Broken, ...]
 
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """The broken identities as verdicts and refusals say them."""
+        return tuple(f"{broken.identity}: {broken.detail}" for broken in self.broken)
+
 
 @dataclass
 class _Open:

@@ -34,14 +34,13 @@ def candidates(
 def _makers(item: Measured, limits: Mapping[str, float]) -> tuple[Make, ...]:
     block, cell = item.measurement.draftgate, item.cell.id
     prompts, machine = block.subject.workload_hash, block.machine
-    broken = tuple(f"{b.identity}: {b.detail}" for b in item.broken)
     agreement = block.outputs_equal_control
     unequal = agreement is not None and not agreement.equal
     problem = "its outputs differ from the control's" if unequal else None
 
     def exact() -> Candidate:
         return Candidate.exact(
-            cell, machine.isa_class, prompts, block.exact, broken=broken, problem=problem
+            cell, machine.isa_class, prompts, block.exact, broken=item.faults, problem=problem
         )
 
     def timed() -> Candidate:
@@ -51,7 +50,7 @@ def _makers(item: Measured, limits: Mapping[str, float]) -> tuple[Make, ...]:
             machine.key,
             prompts,
             samples,
-            broken=broken,
+            broken=item.faults,
             problem=problem or _too_noisy(block.timed, limits),
             limits=limits,
         )

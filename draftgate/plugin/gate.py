@@ -79,7 +79,7 @@ class Gate:
         machine = measured.measurement.draftgate.machine
         judge = CellJudge(
             measured.measurement,
-            _spelled(measured),
+            measured.faults,
             self.store.exact(cell.id, machine.isa_class),
             self.store.timed(cell.id, machine.key),
             self.profile.limits.stated(),
@@ -88,7 +88,7 @@ class Gate:
 
     def judge_identities(self, cell: Cell) -> Verdict:
         """INVALID where an identity is broken. Raises one of `EXPLAINED`."""
-        broken = _spelled(self.measured(cell))
+        broken = self.measured(cell).faults
         invalid = precondition(cell.id, IDENTITIES, broken=broken) if broken else None
         return self._kept(invalid or Verdict(cell.id, IDENTITIES, VerdictKind.OK))
 
@@ -171,10 +171,6 @@ class Gate:
             self.folder.write_run(facts)
         except ResultsError as error:
             self.unwritten = str(error)
-
-
-def _spelled(measured: Measured) -> tuple[str, ...]:
-    return tuple(f"{broken.identity}: {broken.detail}" for broken in measured.broken)
 
 
 def _reason(exitstatus: int) -> str:
