@@ -54,6 +54,13 @@ class ExactMetrics(Record):
         return 1 + self.accepted_tokens / self.num_drafts
 
     @property
+    def per_position_acceptance_rate(self) -> tuple[float, ...] | None:
+        """Share of drafts whose token i was accepted (marginal)."""
+        if not self.num_drafts or self.accepted_per_position is None:
+            return None
+        return tuple(count / self.num_drafts for count in self.accepted_per_position)
+
+    @property
     def tokens_per_step(self) -> float | None:
         """Decode tokens / decode steps."""
         return self.decode_tokens / self.decode_steps if self.decode_steps else None

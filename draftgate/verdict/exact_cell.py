@@ -5,10 +5,11 @@ Every stored number belongs to a metric here, so a single changed digit of a bas
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from draftgate.measure.exact import ExactMetrics
 from draftgate.verdict.exact import judge_exact
 from draftgate.verdict.verdict import Value, Verdict
 
@@ -18,40 +19,29 @@ Counts = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class ExactMetric:
-    """A metric, the stored counts it is made of, and how."""
+    """A metric, the stored counts it is made of, and the property of `ExactMetrics` it is."""
 
     name: str
     counts: tuple[str, ...]
-    value: Callable[[Counts], Value | None]
+    attribute: str
     higher_is_better: bool | None = True
 
-
-def _ratio(counts: Counts, numerator: str, denominator: str) -> float | None:
-    return counts[numerator] / counts[denominator] if counts.get(denominator) else None
-
-
-def _acceptance_length(counts: Counts) -> float | None:
-    rate = _ratio(counts, "accepted_tokens", "num_drafts")
-    return None if rate is None else 1 + rate
-
-
-def _per_position(counts: Counts) -> tuple[float, ...] | None:
-    drafts = counts.get("num_drafts")
-    return tuple(n / drafts for n in counts["accepted_per_position"]) if drafts else None
+    def value(self, counts: Counts) -> Value | None:
+        """The metric of these counts."""
+        found: Value | None = getattr(ExactMetrics.model_validate(dict(counts)), self.attribute)
+        return found
 
 
 EXACT_METRICS: tuple[ExactMetric, ...] = (
-    ExactMetric("outputs", ("outputs_hash", "output_tokens"), lambda c: c["outputs_hash"], None),
-    ExactMetric("acceptance_length", ("accepted_tokens", "num_drafts"), _acceptance_length),
+    ExactMetric("outputs", ("outputs_hash", "output_tokens"), "outputs_hash", None),
+    ExactMetric("acceptance_length", ("accepted_tokens", "num_drafts"), "acceptance_length"),
     ExactMetric(
-        "per_position_acceptance_rate", ("accepted_per_position", "num_drafts"), _per_position
+        "per_position_acceptance_rate",
+        ("accepted_per_position", "num_drafts"),
+        "per_position_acceptance_rate",
     ),
-    ExactMetric("drafted_tokens", ("draft_tokens",), lambda c: c.get("draft_tokens"), None),
-    ExactMetric(
-        "tokens_per_step",
-        ("decode_tokens", "decode_steps"),
-        lambda c: _ratio(c, "decode_tokens", "decode_steps"),
-    ),
+    ExactMetric("drafted_tokens", ("draft_tokens",), "draft_tokens", None),
+    ExactMetric("tokens_per_step", ("decode_tokens", "decode_steps"), "tokens_per_step"),
 )
 
 
