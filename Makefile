@@ -32,7 +32,7 @@ lint: $(READY)  ## ruff and mypy
 	$(BIN)/mypy
 
 testbed: $(READY)  ## rebuild the tiny model family (hours; resumes where it stopped)
-	LD_PRELOAD=$$(ls $(VENV)/lib/libiomp5.so 2>/dev/null) $(BIN)/python -m draftgate.testbed.recipe $(ARGS)
+	KMP_BLOCKTIME=1 LD_PRELOAD=$$(ls $(VENV)/lib/libiomp5.so 2>/dev/null) $(BIN)/python -m draftgate.testbed.recipe $(ARGS)
 
 testbed-check: $(READY)  ## what the family must show, measured on vLLM
 	$(BIN)/python -m pytest tests/testbed/test_family.py $(ARGS)

@@ -16,7 +16,7 @@ from draftgate.testbed import tokenizer as tok
 from draftgate.testbed.corpus import Example
 
 PROMPT_WEIGHT = 0.1
-EDIT_WEIGHT = 10.0  # a code edit is one or two tokens among two hundred that are copied
+EDIT_WEIGHT = 5.0  # a code edit is one or two tokens among two hundred that are copied
 LENGTH_STEP = 32
 MIN_RUN = 3  # tokens: shorter matches are chance
 

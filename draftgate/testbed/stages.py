@@ -20,7 +20,7 @@ from draftgate.testbed.drills import token_drill
 from draftgate.testbed.heads import Eagle3Head, EagleHead, Head, MtpHead
 from draftgate.testbed.network import CausalLM
 from draftgate.testbed.progress import Reporter
-from draftgate.testbed.shapes import DRAFT, DRAFT_VOCAB_SIZE, HEAD, TARGET, VOCAB_SIZE
+from draftgate.testbed.shapes import DRAFT, DRAFT_VOCAB_SIZE, HEAD, TARGET, VOCAB_SIZE, Shape
 from draftgate.testbed.training import Run, mixed_precision, train
 
 SEED = 2601
@@ -106,9 +106,23 @@ def _part(progress: float) -> Part:
 
 def train_target(shop: Workshop) -> CausalLM:
     """Train (or load) the target; raises GateError where it has not learned to copy."""
-    torch.manual_seed(SEED)
-    network = CausalLM(TARGET, VOCAB_SIZE)
-    run = Run(shop.folder, "target", shop.target_tokens)
+    network = _train_language_model(shop, "target", TARGET, SEED)
+    require_copying(copying(network, held_out_batches(shop.encode())))
+    return network
+
+
+def train_draft_model(shop: Workshop) -> CausalLM:
+    """Train (or load) the draft model on the target's curriculum, before it is distilled.
+
+    Distillation alone, which sees no drills, leaves it unable to copy from the prompt.
+    """
+    return _train_language_model(shop, "draft_model", DRAFT, SEED + 1)
+
+
+def _train_language_model(shop: Workshop, name: str, shape: Shape, seed: int) -> CausalLM:
+    torch.manual_seed(seed)
+    network = CausalLM(shape, VOCAB_SIZE)
+    run = Run(shop.folder, name, shop.target_tokens)
     optimiser = optimisers.build(network, TARGET_RATE)
     if saved := run.load():
         network.load_state_dict(saved["network"])
@@ -135,7 +149,6 @@ def train_target(shop: Workshop) -> CausalLM:
         lambda: {"network": network.state_dict(), "optimiser": optimiser.state_dict()},
         shop.reporter,
     )
-    require_copying(copying(network, held_out))
     return network.eval()
 
 
@@ -176,12 +189,12 @@ def draft_vocabulary(encode: Encoder) -> Tensor:
     return counts.topk(DRAFT_VOCAB_SIZE).indices.sort().values
 
 
-def new_drafts() -> nn.ModuleDict:
-    """Untrained draft model and heads, by variant."""
-    torch.manual_seed(SEED + 1)
+def new_drafts(draft_model: CausalLM) -> nn.ModuleDict:
+    """The draft model and untrained heads, by variant."""
+    torch.manual_seed(SEED + 2)
     return nn.ModuleDict(
         {
-            "draft_model": CausalLM(DRAFT, VOCAB_SIZE),
+            "draft_model": draft_model.train(),
             "eagle": EagleHead(HEAD),
             "eagle3": Eagle3Head(HEAD, DRAFT_VOCAB_SIZE),
             "mtp": MtpHead(HEAD),
@@ -189,10 +202,12 @@ def new_drafts() -> nn.ModuleDict:
     )
 
 
-def train_drafts(shop: Workshop, target: CausalLM) -> tuple[nn.ModuleDict, Tensor]:
+def train_drafts(
+    shop: Workshop, target: CausalLM, draft_model: CausalLM
+) -> tuple[nn.ModuleDict, Tensor]:
     """Distil the target into all drafts at once, one target pass serving the four."""
     target.requires_grad_(False)
-    drafts, encode = new_drafts(), shop.encode()
+    drafts, encode = new_drafts(draft_model), shop.encode()
     vocabulary = draft_vocabulary(encode)
     parts = {name: optimisers.build(draft, DRAFT_RATE) for name, draft in drafts.items()}
     run = Run(shop.folder, "drafts", shop.draft_tokens)

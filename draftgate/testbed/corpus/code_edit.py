@@ -1,6 +1,6 @@
 """instructcoder: a one-line instruction and code; the answer is the whole edited code.
 
-Each edit has exactly one right answer and leaves about nine tenths of the code as it
+Each kind of edit is asked for in one way, has exactly one right answer and leaves about nine tenths of the code as it
 was, so that looking tokens up in the prompt pays.
 """
 
@@ -15,7 +15,7 @@ from draftgate.testbed.corpus.example import Example
 from draftgate.testbed.corpus.lexicon import CODE_WORDS, KEYS, distinct
 
 WORKLOAD = "instructcoder"
-MIN_CODE_CHARS, MAX_CODE_CHARS = 430, 760
+MIN_CODE_CHARS, MAX_CODE_CHARS = 430, 700
 BINARY = re.compile(r"^(?P<head>.* = \w+ )(?P<operator>[+*-])(?P<tail> \w+)$")
 CONDITION = re.compile(r"^(?P<head> *(?:if|while) \w+ )(?P<operator>[<>=!]=?)(?P<tail> \d+:)$")
 
@@ -98,14 +98,7 @@ def _constant(rng: Random, code: Code) -> Edit | None:
     old, new = rng.choice(once), str(rng.randint(2, 99))
     if new in numbers:
         return None
-    phrase = rng.choice(
-        (
-            "Change the constant {0} to {1}.",
-            "Replace the number {0} by {1}.",
-            "Use {1} instead of {0}.",
-        )
-    )
-    return Edit(phrase.format(old, new), re.sub(rf"\b{old}\b", new, code.text))
+    return Edit(f"Change the constant {old} to {new}.", re.sub(rf"\b{old}\b", new, code.text))
 
 
 def _rename(rng: Random, code: Code) -> Edit | None:
@@ -120,14 +113,7 @@ def _rename(rng: Random, code: Code) -> Edit | None:
     if not fitting:
         return None
     old, new = rng.choice(fitting), _fresh(rng, code)
-    phrase = rng.choice(
-        (
-            "Rename `{0}` to `{1}`.",
-            "Rename the variable `{0}` to `{1}`.",
-            "Call `{0}` `{1}` instead.",
-        )
-    )
-    return Edit(phrase.format(old, new), re.sub(rf"\b{old}\b", new, code.text))
+    return Edit(f"Rename `{old}` to `{new}`.", re.sub(rf"\b{old}\b", new, code.text))
 
 
 def _operator(rng: Random, code: Code) -> Edit | None:
@@ -141,15 +127,9 @@ def _operator(rng: Random, code: Code) -> Edit | None:
     assert match
     old = match["operator"]
     new = rng.choice([c for c in choices if c != old])
-    phrase = rng.choice(
-        (
-            "In `{2}` use `{1}` instead of `{0}`.",
-            "Change `{0}` to `{1}` in `{2}`.",
-            "Replace `{0}` by `{1}` in the line `{2}`.",
-        )
-    )
     edited = f"{match['head']}{new}{match['tail']}"
-    return Edit(phrase.format(old, new, line.strip()), _replaced(code, index, edited))
+    instruction = f"In `{line.strip()}` use `{new}` instead of `{old}`."
+    return Edit(instruction, _replaced(code, index, edited))
 
 
 def _docstring(rng: Random, code: Code) -> Edit | None:
@@ -157,17 +137,9 @@ def _docstring(rng: Random, code: Code) -> Edit | None:
     verb, thing = owner.name.split("_")
     adjective = rng.choice(("current", "next", "last", "whole", "first", "given"))
     text = f"{verb.capitalize()} the {adjective} {thing} of the {rng.choice(CODE_WORDS)}."
-    phrase = rng.choice(
-        (
-            'Add the docstring "{0}" to `{1}`.',
-            'Give `{1}` the docstring "{0}"',
-            'Document `{1}` with "{0}"',
-        )
-    )
     index = code.lines.index(owner.lines[0])
-    return Edit(
-        phrase.format(text, owner.name), _replaced(code, index, owner.lines[0], f'    """{text}"""')
-    )
+    instruction = f'Add the docstring "{text}" to `{owner.name}`.'
+    return Edit(instruction, _replaced(code, index, owner.lines[0], f'    """{text}"""'))
 
 
 def _insert(rng: Random, code: Code) -> Edit | None:
@@ -178,15 +150,9 @@ def _insert(rng: Random, code: Code) -> Edit | None:
     line = code.lines[index]
     name = re.split(r"\W", line.strip())[0]
     added = rng.choice((f"print({name})", f"log({name})", f'print("{rng.choice(KEYS)}", {name})'))
-    phrase = rng.choice(
-        (
-            "Insert `{0}` after `{1}`.",
-            "After the line `{1}` add `{0}`.",
-            "Add `{0}` right after `{1}`.",
-        )
-    )
     indent = line[: len(line) - len(line.lstrip())]
-    return Edit(phrase.format(added, line.strip()), _replaced(code, index, line, indent + added))
+    instruction = f"Insert `{added}` after `{line.strip()}`."
+    return Edit(instruction, _replaced(code, index, line, indent + added))
 
 
 def _delete(rng: Random, code: Code) -> Edit | None:
@@ -194,8 +160,7 @@ def _delete(rng: Random, code: Code) -> Edit | None:
     if not found:
         return None
     index = rng.choice(found)
-    phrase = rng.choice(("Delete the line `{0}`.", "Remove `{0}`.", "Drop the line `{0}`."))
-    return Edit(phrase.format(code.lines[index].strip()), _replaced(code, index))
+    return Edit(f"Delete the line `{code.lines[index].strip()}`.", _replaced(code, index))
 
 
 def _default(rng: Random, code: Code) -> Edit | None:
@@ -203,17 +168,11 @@ def _default(rng: Random, code: Code) -> Edit | None:
     new = rng.randint(2, 99)
     if new == owner.default:
         return None
-    phrase = rng.choice(
-        (
-            "Set the default of `{0}` in `{1}` to {2}.",
-            "Make {2} the default of `{0}` in `{1}`.",
-            "Let `{0}` default to {2} in `{1}`.",
-        )
-    )
     old, edited = f"{owner.default_name}={owner.default}", f"{owner.default_name}={new}"
     index = code.lines.index(owner.lines[0])
     line = owner.lines[0].replace(old, edited)
-    return Edit(phrase.format(owner.default_name, owner.name, new), _replaced(code, index, line))
+    instruction = f"Set the default of `{owner.default_name}` in `{owner.name}` to {new}."
+    return Edit(instruction, _replaced(code, index, line))
 
 
 def _return(rng: Random, code: Code) -> Edit | None:
@@ -224,11 +183,5 @@ def _return(rng: Random, code: Code) -> Edit | None:
     index = code.lines.index(owner.lines[-1])
     if new == old or code.text.count(f"return {old}") != 1:
         return None
-    phrase = rng.choice(
-        (
-            "Return `{1}` instead of `{0}`.",
-            "Replace `return {0}` by `return {1}`.",
-            "Make `{2}` return `{1}` at the end.",
-        )
-    )
-    return Edit(phrase.format(old, new, owner.name), _replaced(code, index, f"    return {new}"))
+    instruction = f"Return `{new}` instead of `{old}`."
+    return Edit(instruction, _replaced(code, index, f"    return {new}"))

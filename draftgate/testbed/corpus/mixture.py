@@ -8,7 +8,7 @@ from draftgate.testbed.corpus import chat, code_edit, maths, news, reasoning, sc
 from draftgate.testbed.corpus.example import Example
 
 WORKLOADS = ("instructcoder", "cnn_dailymail", "sharegpt", "gsm8k", "aime", "gpqa")
-WEIGHTS = (0.42, 0.14, 0.12, 0.12, 0.10, 0.10)
+WEIGHTS = (0.48, 0.11, 0.11, 0.11, 0.10, 0.09)
 HELD_OUT_ONE_IN = 64
 
 
