@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from draftgate.lossless.adversaries import ADVERSARIES, random_chain
 from draftgate.lossless.batch import Batch, Sampling
 from draftgate.lossless.constraints import Setting
+from draftgate.lossless.samplers import chosen
 from draftgate.lossless.trial import Trial
 
 
@@ -52,3 +55,9 @@ def single(
         proposal=None if proposal is None else np.array(proposal, np.float32),
         sampling=Sampling(temperature=np.ones(1, np.float32)),
     )
+
+
+def examples(count: int, **options: Any) -> settings:
+    """Hypothesis settings: ``count`` examples, a tenth of them where kernels are interpreted."""
+    affordable = max(3, count // 10) if chosen().endswith("interpreted") else count
+    return settings(max_examples=affordable, **options)

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from batches import batches
-from hypothesis import given, settings
+from batches import batches, examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from draftgate.lossless.batch import Batch, greedy_sampling, random_sampling
@@ -32,7 +32,7 @@ def assert_sane(batch: Batch, outputs: np.ndarray) -> None:
 
 @pytest.mark.parametrize("value", ROWS.values(), ids=ROWS)
 @given(batch=batches(temperatures=(0.0, 1.0)), seed=SEEDS)
-@settings(max_examples=40)
+@examples(40)
 def test_broken_logits_row(sampler: Sampler, value: float, batch: Batch, seed: int) -> None:
     rng = np.random.default_rng(seed)
     logits = batch.logits.copy()
@@ -43,7 +43,7 @@ def test_broken_logits_row(sampler: Sampler, value: float, batch: Batch, seed: i
 
 @pytest.mark.parametrize("value", ROWS.values(), ids=ROWS)
 @given(batch=batches(temperatures=(1.0,)), seed=SEEDS)
-@settings(max_examples=40)
+@examples(40)
 def test_neighbours_of_a_broken_request_are_untouched(
     sampler: Sampler, value: float, batch: Batch, seed: int
 ) -> None:
@@ -56,7 +56,7 @@ def test_neighbours_of_a_broken_request_are_untouched(
 
 @pytest.mark.parametrize("value", [0.0, np.nan], ids=["zero", "nan"])
 @given(batch=batches(), seed=SEEDS)
-@settings(max_examples=40)
+@examples(40)
 def test_broken_proposal_row(sampler: Sampler, value: float, batch: Batch, seed: int) -> None:
     proposal = np.full((len(batch.drafts), batch.vocab), value, np.float32)
     broken = replace(batch, proposal=proposal)
@@ -87,20 +87,24 @@ def test_vocabulary_of_one(sampler: Sampler, sampling: object) -> None:
     assert sampler.sample(batch, 0).tolist() == [[0, 0, 0], [0, -1, -1]]
 
 
-@pytest.mark.parametrize(("k", "refused"), [(128, False), (129, True)])
-def test_windows_above_the_limit_are_refused(sampler: Sampler, k: int, refused: bool) -> None:
-    batch = Batch(
+def long_window(k: int) -> Batch:
+    return Batch(
         lengths=np.array([k], np.int32),
         drafts=np.zeros(k, np.int32),
         logits=np.zeros((k + 1, 4), np.float32),
         proposal=None,
         sampling=greedy_sampling(1),
     )
-    if refused:
-        with pytest.raises((AssertionError, ValueError)):
-            sampler.sample(batch, 0)
+
+
+@pytest.mark.parametrize("k", [128, 129])
+def test_long_windows_are_verified_to_the_end_or_refused(sampler: Sampler, k: int) -> None:
+    limit = sampler.longest_window
+    if limit is None or k <= limit:
+        assert sampler.sample(long_window(k), 0).tolist() == [[0] * (k + 1)]
     else:
-        assert sampler.sample(batch, 0).tolist() == [[0] * (k + 1)]
+        with pytest.raises((AssertionError, ValueError)):
+            sampler.sample(long_window(k), 0)
 
 
 @pytest.mark.parametrize("draft", [-2, 5])

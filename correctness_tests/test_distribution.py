@@ -1,8 +1,8 @@
 """With its own random numbers, a sampler's outputs follow the law.
 
-Two statements about the same draws: the steps follow the exact law of standard verification, which
-fixes how much is accepted; and the text, continued by the target, follows the target, which is
-losslessness and says nothing about how much is accepted.
+Two statements about the same draws: the steps follow the exact law of the sampler's verification,
+which fixes how much is accepted; and the text, continued by the target, follows the target, which
+is losslessness and says nothing about how much is accepted.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from batches import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from draftgate.lossless.adversaries import ADVERSARIES, random_chain
@@ -22,7 +23,7 @@ from draftgate.lossless.significance import ALPHA
 from draftgate.lossless.trial import Trial
 from draftgate.lossless.views import View, first_view, step_view, text_view
 
-Follows = Callable[[str, View], None]
+Follows = Callable[..., None]
 Affordable = Callable[[int], int]
 TOLD = pytest.mark.parametrize("certain", [False, True], ids=["with-q", "certain"])
 
@@ -43,7 +44,8 @@ def assert_lossless(sampler: Sampler, follows: Follows, trial: Trial, seed: int)
         mine = trial.outputs_of(outputs, i)
         name = f"chain {i} (k {chain.k}, {chain.setting}) of seed {seed}"
         follows(f"text of {name}", text_view(mine, chain, rng))
-        follows(f"steps of {name}", step_view(mine, chain, certain=trial.certain))
+        steps = step_view(mine, chain, certain=trial.certain, verification=sampler.verification)
+        follows(f"steps of {name}", steps, "acceptance")
 
 
 @TOLD
@@ -80,7 +82,7 @@ def test_every_request_keeps_its_own_setting(
     ),
     certain=st.booleans(),
 )
-@settings(max_examples=40)
+@examples(40)
 def test_joint_law_of_ragged_mixed_batches(
     sampler: Sampler,
     follows: Follows,

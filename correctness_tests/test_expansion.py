@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from batches import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from draftgate.lossless.adversaries import random_chain
@@ -26,7 +27,7 @@ def values_for(lengths: list[int], dtype: type, seed: int) -> np.ndarray:
 
 @DTYPES
 @given(lengths=LENGTHS, seed=st.integers(0, 2**32))
-@settings(max_examples=60)
+@examples(60)
 def test_value_is_repeated_for_each_draft(
     sampler: Kernels, dtype: type, lengths: list[int], seed: int
 ) -> None:

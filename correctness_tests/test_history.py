@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from batches import batches, with_drafts
-from hypothesis import assume, given, settings
+from batches import batches, examples, with_drafts
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from draftgate.lossless.batch import Batch, Penalties
@@ -73,7 +73,7 @@ def some_penalties(batch: Batch, rng: np.random.Generator) -> Penalties:
 
 
 @given(batch=GREEDY, seed=st.integers(0, 2**31))
-@settings(max_examples=150)
+@examples(150)
 def test_penalties(sampler: Sampler, batch: Batch, seed: int) -> None:
     rng = np.random.default_rng(seed)
     penalties = some_penalties(batch, rng)
@@ -81,7 +81,7 @@ def test_penalties(sampler: Sampler, batch: Batch, seed: int) -> None:
 
 
 @given(batch=GREEDY, seed=st.integers(0, 2**31))
-@settings(max_examples=150)
+@examples(150)
 def test_bad_words(sampler: Sampler, batch: Batch, seed: int) -> None:
     """At most one word ends in each token, so that something is left to emit."""
     rng = np.random.default_rng(seed)
@@ -98,7 +98,7 @@ def test_bad_words(sampler: Sampler, batch: Batch, seed: int) -> None:
 
 
 @given(batch=GREEDY, seed=st.integers(0, 2**31))
-@settings(max_examples=150)
+@examples(150)
 def test_allowed_tokens(sampler: Sampler, batch: Batch, seed: int) -> None:
     rng = np.random.default_rng(seed)
     allowed = rng.random((len(batch.lengths), batch.vocab)) < 0.5
@@ -107,7 +107,7 @@ def test_allowed_tokens(sampler: Sampler, batch: Batch, seed: int) -> None:
 
 
 @given(batch=GREEDY, seed=st.integers(0, 2**31))
-@settings(max_examples=100)
+@examples(100)
 def test_all_of_them_together(sampler: Sampler, batch: Batch, seed: int) -> None:
     rng = np.random.default_rng(seed)
     allowed = rng.random((len(batch.lengths), batch.vocab)) < 0.7

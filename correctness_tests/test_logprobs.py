@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from batches import batches
-from hypothesis import given, settings
+from batches import batches, examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from draftgate.lossless.batch import Batch
@@ -17,7 +17,7 @@ BATCHES = batches(temperatures=(0.0, 0.5, 1.0))
 
 
 @given(batch=BATCHES, seed=st.integers(0, 2**31))
-@settings(max_examples=100)
+@examples(100)
 def test_logprob_of_each_emitted_token(sampler: V1Sampler, batch: Batch, seed: int) -> None:
     """Raw ones: of the target's own logits, whatever temperature the request samples at."""
     outputs, logprobs = sampler.sample_with_logprobs(batch, seed, TOP)

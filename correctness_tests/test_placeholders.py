@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from batches import batches, single, with_drafts
-from hypothesis import Phase, assume, given, settings
+from batches import batches, examples, single, with_drafts
+from hypothesis import Phase, assume, given
 from hypothesis import strategies as st
 
 from draftgate.lossless.adversaries import random_chain
@@ -53,7 +53,7 @@ def test_nothing_at_or_after_a_placeholder_is_accepted(sampler: Kernels) -> None
 
 @known_issue("L2")
 @given(batch=batches(), seed=st.integers(0, 2**32))
-@settings(max_examples=100, phases=[Phase.generate])
+@examples(100, phases=[Phase.generate])
 def test_step_ends_at_its_first_placeholder(sampler: Sampler, batch: Batch, seed: int) -> None:
     batch = blanked(batch, seed)
     for window, row in zip(batch.windows(), sampler.sample(batch, seed).tolist(), strict=True):
@@ -63,7 +63,7 @@ def test_step_ends_at_its_first_placeholder(sampler: Sampler, batch: Batch, seed
 
 
 @given(batch=batches(temperatures=(0.0,)), seed=st.integers(0, 2**32))
-@settings(max_examples=100)
+@examples(100)
 def test_greedy_step_ends_at_its_first_placeholder(
     sampler: Sampler, batch: Batch, seed: int
 ) -> None:

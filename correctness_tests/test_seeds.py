@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from batches import batches
-from hypothesis import given, settings
+from batches import batches, examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from draftgate.lossless.adversaries import random_chain
@@ -39,7 +39,7 @@ def alone(batch: Batch, request: int) -> Batch:
 
 
 @given(batch=batches(temperatures=(1.0, 0.5)), seed=SEEDS, global_seeds=st.tuples(SEEDS, SEEDS))
-@settings(max_examples=80)
+@examples(80)
 def test_seeded_request_does_not_depend_on_its_batch(
     sampler: Sampler, batch: Batch, seed: int, global_seeds: tuple[int, int]
 ) -> None:
@@ -61,10 +61,12 @@ def test_every_seed_may_give_another_text(
     seeds = {request: 7919 * request + 1 for request in range(0, 2 * trial.requests, 2)}
     outputs = sampler.sample(seeded(trial.draw(rng), seeds), seed=3)
     for i, name in enumerate(["seeded", "unseeded"]):
-        follows(name, step_view(trial.outputs_of(outputs, i), chains[i], certain=False))
+        mine = trial.outputs_of(outputs, i)
+        view = step_view(mine, chains[i], certain=False, verification=sampler.verification)
+        follows(name, view)
 
 
 @given(batch=batches(), seed=SEEDS)
-@settings(max_examples=30)
+@examples(30)
 def test_same_seed_same_step(sampler: Sampler, batch: Batch, seed: int) -> None:
     np.testing.assert_array_equal(sampler.sample(batch, seed), sampler.sample(batch, seed))

@@ -6,14 +6,15 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from batches import batches, single, with_drafts
-from hypothesis import assume, given, settings
+from batches import batches, examples, single, with_drafts
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from draftgate.lossless import reference
 from draftgate.lossless.batch import Batch, FloatArray
 from draftgate.lossless.constraints import softmax
 from draftgate.lossless.samplers import Kernels
+from draftgate.lossless.v1 import V1Sampler
 
 SEEDS = st.integers(0, 2**32)
 MARGIN = 1e-5  # a uniform this close to p / q may fall on either side in float32
@@ -51,7 +52,7 @@ def expected_acceptance(
 
 
 @given(batch=batches(), seed=SEEDS)
-@settings(max_examples=200)
+@examples(200)
 def test_accepted_drafts_are_those_the_uniforms_ask_for(
     sampler: Kernels, batch: Batch, seed: int
 ) -> None:
@@ -70,7 +71,7 @@ def test_accepted_drafts_are_those_the_uniforms_ask_for(
 
 
 @given(batch=batches(), seed=SEEDS)
-@settings(max_examples=200)
+@examples(200)
 def test_recovered_tokens_are_the_argmax_of_the_residual(
     sampler: Kernels, batch: Batch, seed: int
 ) -> None:
@@ -87,7 +88,7 @@ def test_recovered_tokens_are_the_argmax_of_the_residual(
 
 
 @given(batch=batches(temperatures=(0.0,)), seed=SEEDS)
-@settings(max_examples=200)
+@examples(200)
 def test_greedy_takes_the_argmax_up_to_the_first_difference(
     sampler: Kernels, batch: Batch, seed: int
 ) -> None:
@@ -138,14 +139,17 @@ def test_certain_and_impossible_drafts_need_no_luck(sampler: Kernels, certain: b
     assert sampler.accept(never, bonus, smallest, recovered).tolist() == [[1, -1]]
 
 
-def test_draft_that_the_proposal_excludes_is_rejected(sampler: Kernels) -> None:
+def test_draft_that_the_proposal_excludes_is_rejected(sampler: V1Sampler) -> None:
+    """V1's choice: such a draft is never drawn, and the law says nothing about it. V2 accepts."""
+    if not isinstance(sampler, V1Sampler):
+        pytest.skip("the law leaves it open")
     batch = single([1], [[0.0, 1.0]], [[1.0, 0.0]])
     zero, smallest = np.array([0], np.int32), np.array([2.0**-53])
     assert sampler.accept(batch, zero, smallest, zero).tolist() == [[0, -1]]
 
 
 @given(batch=batches(temperatures=(0.0, 1.0)), seed=SEEDS)
-@settings(max_examples=100)
+@examples(100)
 def test_inputs_are_left_alone(sampler: Kernels, batch: Batch, seed: int) -> None:
     before = [
         None if array is None else array.copy()

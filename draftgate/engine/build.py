@@ -28,7 +28,7 @@ def build_engine(
     ``placement`` is None for GPU engines; ``born``: `time.monotonic` of the child's first line.
 
     Raises:
-        SpecError: a missing checkpoint, a foreign vocabulary; before vLLM is imported.
+        SpecError: a missing checkpoint, a foreign vocabulary, an unknown hook.
         Exception: whatever vLLM raises.
     """
     if placement is not None:
@@ -41,6 +41,8 @@ def build_engine(
 
     if pinned:
         compat.pin_kernels_to_avx2()
+    for hook in spec.hooks:
+        hook.run()
     engine = compat.VllmEngine(spec)
     return engine, _describe(engine, spec, placement, pinned, born)
 

@@ -77,6 +77,8 @@ def child_environment(
         env["PYTHONPATH"] = _prepend(str(root), base.get("PYTHONPATH"))
     if all_local(spec):
         env |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}
+    if spec.runner is not None:
+        env["VLLM_USE_V2_MODEL_RUNNER"] = "1" if spec.runner == "v2" else "0"
     if placement is not None:
         env.pop("VLLM_CPU_KVCACHE_SPACE", None)  # would overrule the spec's size
         env |= _thread_settings(placement, blocktime_ms)

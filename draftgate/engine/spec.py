@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, Field, model_validator
 
+from draftgate.engine.hooks import Hook
 from draftgate.engine.records import Record
 
 GIB = 1 << 30
@@ -32,7 +33,8 @@ class EngineSpec(Record):
     ``model``, ``tokenizer`` and ``speculative_config["model"]`` are hub ids, folders or
     ``testbed:NAME``. ``speculative_config`` holds vLLM's own keys, None for the control.
     ``engine_args`` are further arguments of `vllm.LLM` and win over this room's defaults.
-    ``chat_template_kwargs`` go to the tokenizer's chat template.
+    ``chat_template_kwargs`` go to the tokenizer's chat template. ``runner`` is vLLM's model
+    runner (None: vLLM's choice); ``hooks`` are called before the engine is built.
 
     CPU engines only: ``threads`` OpenMP threads (None: the placement's default),
     ``kv_cache_gib`` GiB of KV cache (None: `CPU_KV_CACHE_GIB`), ``pin_isa`` keeps to AVX2 kernels
@@ -50,6 +52,8 @@ class EngineSpec(Record):
     engine_args: dict[str, Any] = Field(default_factory=dict)
     chat_template_kwargs: dict[str, Any] = Field(default_factory=dict)
     seed: int = 42
+    runner: Literal["v1", "v2"] | None = None
+    hooks: tuple[Hook, ...] = ()
     threads: int | None = Field(default=None, ge=1)
     kv_cache_gib: float | None = Field(default=None, gt=0)
     pin_isa: bool = True

@@ -17,6 +17,8 @@ from draftgate.lossless.law import (
     Law,
     Model,
     Tokens,
+    Verification,
+    block,
     greedy,
     output_law,
     standard,
@@ -53,17 +55,18 @@ class Chain:
         """The proposer as a model of floats."""
         return partial(_look_up, [normalised(table) for table in self.proposal], self.vocab)
 
-    def output_law(self, *, certain: bool) -> Law:
-        """Law of what one step of standard verification emits.
+    def output_law(self, *, certain: bool, verification: Verification = "standard") -> Law:
+        """Law of what one step emits.
 
         ``certain``: the sampler does not know the proposal and takes each draft as certain.
         """
         target, proposer = self.target(), self.proposer()
+        method = block if verification == "block" else standard
 
         def verify(window: Tokens) -> Law:
             if self.setting.greedy:
                 return greedy(window, target)
-            return standard(window, target, None if certain else proposer)
+            return method(window, target, None if certain else proposer)
 
         return output_law(window_law(proposer, self.k), verify)
 

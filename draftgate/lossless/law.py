@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 Number: TypeAlias = Fraction | float
 Tokens: TypeAlias = tuple[int, ...]
@@ -26,6 +26,7 @@ Law: TypeAlias = dict[Tokens, Number]
 Distribution: TypeAlias = Sequence[Number]
 Model: TypeAlias = Callable[[Tokens], Distribution]
 Verifier: TypeAlias = Callable[[Tokens], Mapping[Tokens, Number]]
+Verification: TypeAlias = Literal["standard", "block"]
 
 # A slot of the window that holds no draft. Nothing at or after it can be accepted.
 PLACEHOLDER = -1

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from functools import partial
+from typing import Protocol, runtime_checkable
 
 from draftgate.lossless.batch import Batch, BoolArray, FloatArray, IntArray
+from draftgate.lossless.law import Verification
 
 VARIABLE = "DRAFTGATE_SAMPLER"
 DEFAULT = "v1-native"
@@ -25,6 +27,8 @@ class Sampler(Protocol):
 
     name: str
     scale: float  # share of a trial's usual number of requests that this sampler can afford
+    verification: Verification  # how it decides which drafts stand
+    longest_window: int | None  # most drafts of a request that it takes; None: any number
 
     def sample(self, batch: Batch, seed: int) -> IntArray:
         """Tokens emitted by each request [requests, longest + 1], padded with -1.
@@ -50,6 +54,25 @@ class Kernels(Protocol):
 
     def expand(self, values: FloatArray | IntArray, lengths: IntArray) -> FloatArray | IntArray:
         """A request's value for each of its drafts [tokens], in the dtype of ``values``."""
+
+
+@runtime_checkable
+class Drawing(Protocol):
+    """A runner whose proposer and target draw from streams of one seed."""
+
+    def draw(
+        self,
+        logits: FloatArray,
+        temperature: FloatArray,
+        seeds: IntArray,
+        offset: int,
+        *,
+        drafting: bool,
+    ) -> IntArray:
+        """A token for each row of ``logits`` [rows, vocabulary] as the proposer (``drafting``) or
+        the target draws it at ``offset`` of the window; ``temperature`` and ``seeds`` (int64) are
+        [rows]. Window offsets are those of `Sampler.sample`.
+        """
 
 
 class Repairable(Protocol):
@@ -78,24 +101,38 @@ def _v1_native() -> Sampler:
 
 
 def _v1_interpreted() -> Sampler:
-    from draftgate.lossless.interpreter import InterpreterUnavailableError, install
-
-    try:
-        install()
-    except InterpreterUnavailableError as error:
-        raise SamplerError(f"v1-interpreted cannot run: {error}") from error
+    _interpret("v1-interpreted")
     from draftgate.lossless.v1 import V1Sampler
 
     return V1Sampler.triton("v1-interpreted", scale=0.002)
 
 
+def _v2_interpreted(name: str, verification: Verification) -> Sampler:
+    _interpret(name)
+    from draftgate.lossless.v2 import V2Sampler
+
+    return V2Sampler(name, verification, scale=0.002)
+
+
+def _interpret(name: str) -> None:
+    from draftgate.lossless.interpreter import InterpreterUnavailableError, install
+
+    try:
+        install()
+    except InterpreterUnavailableError as error:
+        raise SamplerError(f"{name} cannot run: {error}") from error
+
+
 _LOADERS: Mapping[str, Callable[[], Sampler]] = {
     "v1-native": _v1_native,
     "v1-interpreted": _v1_interpreted,
+    "v2-interpreted": partial(_v2_interpreted, "v2-interpreted", "standard"),
+    "v2-block-interpreted": partial(_v2_interpreted, "v2-block-interpreted", "block"),
 }
 
 __all__ = [
     "BoolArray",
+    "Drawing",
     "Kernels",
     "Repairable",
     "Sampler",

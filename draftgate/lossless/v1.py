@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draftgate.lossless.batch import Batch, FloatArray, IntArray
+from draftgate.lossless.law import Verification
 from draftgate.lossless.repairs import repaired_expansion
 from draftgate.lossless.samplers import SamplerError
 from draftgate.lossless.v1_metadata import sampling_metadata, window_metadata
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 class V1Sampler:
     """`Sampler` and `Kernels` over the V1 functions of this process."""
+
+    verification: Verification = "standard"
 
     def __init__(self, name: str, *, repaired: bool, scale: float = 1.0) -> None:
         """``repaired``: known defect L1 is stepped over (see `repairs`)."""
@@ -46,6 +49,11 @@ class V1Sampler:
         if sampler.is_native:
             raise SamplerError(f"{name} cannot run: this vLLM uses its native CPU kernels")
         return sampler
+
+    @property
+    def longest_window(self) -> int:
+        """vLLM's MAX_SPEC_LEN."""
+        return int(self._vllm.MAX_SPEC_LEN)
 
     @property
     def is_native(self) -> bool:

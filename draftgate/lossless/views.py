@@ -16,7 +16,7 @@ import numpy as np
 from draftgate.lossless.batch import FloatArray, IntArray
 from draftgate.lossless.chain import Chain
 from draftgate.lossless.goodness import Goodness, goodness
-from draftgate.lossless.law import Law, target_law
+from draftgate.lossless.law import Law, Verification, target_law
 from draftgate.lossless.trial import draw_tokens
 
 
@@ -39,12 +39,15 @@ class InvalidOutput(AssertionError):
     """A sampler's output is no sequence of tokens: its id, length or padding is impossible."""
 
 
-def step_view(outputs: IntArray, chain: Chain, *, certain: bool) -> View:
+def step_view(
+    outputs: IntArray, chain: Chain, *, certain: bool, verification: Verification = "standard"
+) -> View:
     """Counts of the emitted sequences, padded to k + 1 with an extra symbol."""
     emitted = checked(outputs, chain)
     base = chain.vocab + 1
     law = np.zeros(base ** (chain.k + 1))
-    for tokens, mass in chain.output_law(certain=certain).items():
+    laws = chain.output_law(certain=certain, verification=verification)
+    for tokens, mass in laws.items():
         padded = np.array([*tokens, *[-1] * (chain.k + 1 - len(tokens))])
         law[_codes(padded[None] + 1, base)] += float(mass)
     return View(np.bincount(_codes(emitted + 1, base), minlength=len(law)), law)

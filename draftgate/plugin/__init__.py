@@ -25,6 +25,7 @@ MARKERS = (
     "correctness: checks losslessness",
     "slow: takes minutes; not part of `make test`",
     "gpu: needs a GPU",
+    "engine: starts engines in processes of their own",
     "cells(speculative=False, timed=False): which of the profile's cells a test with the fixture "
     "`perf` gets: only those that draft, only those that are timed",
 )

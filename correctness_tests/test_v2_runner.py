@@ -1,0 +1,106 @@
+"""The V2 runner, which a GPU runs by default, emits what V1 and standard decoding emit.
+
+Whole engines on the tiny family, greedy, float32, V2 with interpreted kernels. Some ten tokens a
+second: one variant in the short run, all of them in the long one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from draftgate.engine import EngineHost, EngineSpec, RoundPrompt, RoundRequest
+from draftgate.engine.records import RoundRecord
+from draftgate.lossless.runners import interpreted_v2
+from draftgate.profile import Target, load_profile
+from draftgate.workload import load_workload
+
+pytestmark = pytest.mark.engine
+
+PROFILE = load_profile("cpu")
+SHORT = "llama-tiny/eagle3-k3"
+SYNTHETIC = "llama-tiny/draft_model-k3"
+RATES = [0.8, 0.5, 0.2]
+DRAFTING = [
+    pytest.param(target, variant.name, id=f"{target.name}-{variant.name}", marks=marks)
+    for target in PROFILE.targets
+    for variant in target.variants
+    if variant.speculative_config is not None
+    for marks in [() if f"{target.name}/{variant.name}" == SHORT else (pytest.mark.slow,)]
+]
+Run = Callable[..., RoundRecord]
+
+
+def prompts(count: int) -> tuple[RoundPrompt, ...]:
+    """Short prompts: the interpreter pays for each token."""
+    workloads = {workload.name: workload for workload in PROFILE.workloads}
+    frozen = [load_workload(workloads[name]).prompts for name in ("gsm8k", "sharegpt")]
+    shortest = sorted((p for ps in frozen for p in ps), key=lambda prompt: len(prompt.text))
+    return tuple(RoundPrompt(prompt_id=p.prompt_id, text=p.text) for p in shortest[:count])
+
+
+def spec_of(target: Target, variant: str, **changes: object) -> EngineSpec:
+    config = next(v.speculative_config for v in target.variants if v.name == variant)
+    spec = EngineSpec.from_target(target, config, max_num_seqs=4, seed=PROFILE.seed)
+    return spec.model_copy(update={"max_model_len": 512} | changes)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A round on a fresh engine; the records of sound engines are kept."""
+    logs = tmp_path_factory.mktemp("engines")
+    known: dict[tuple[str, str], RoundRecord] = {}
+
+    def round_of(spec: EngineSpec, request: RoundRequest) -> RoundRecord:
+        key = spec.model_dump_json(), request.model_dump_json()
+        if key not in known:
+            label = f"{len(known)}-{spec.runner or 'default'}"
+            with EngineHost(spec, label=label, log_dir=logs) as host:
+                if spec.runner is not None:
+                    assert host.info.runner == spec.runner
+                known[key] = host.generate(request)
+        return known[key]
+
+    return round_of
+
+
+@pytest.mark.parametrize(("target", "variant"), DRAFTING)
+def test_greedy_text_is_that_of_standard_decoding_and_of_v1(
+    run: Run, target: Target, variant: str
+) -> None:
+    request = RoundRequest(prompts=prompts(3), batch_size=2, max_tokens=16)
+    spec = spec_of(target, variant)
+    v2 = run(interpreted_v2(spec), request)
+    v1 = run(spec.model_copy(update={"runner": "v1"}), request)
+    control = run(spec_of(target, "none", runner="v1"), request)
+    assert texts(v2) == texts(control)
+    assert texts(v1) == texts(control)
+    assert v2.counters is not None
+    assert v2.counters.draft_tokens > 0
+
+
+@pytest.mark.slow
+def test_synthetic_acceptance_hits_its_rates(run: Run) -> None:
+    """Rates are marginal: the share of steps in which position i is accepted."""
+    target = PROFILE.targets[0]
+    config = next(
+        v.speculative_config
+        for v in target.variants
+        if f"{target.name}/{v.name}" == SYNTHETIC and v.speculative_config is not None
+    )
+    synthetic = config | {
+        "rejection_sample_method": "synthetic",
+        "synthetic_acceptance_rates": RATES,
+    }
+    spec = spec_of(target, "draft_model-k3", speculative_config=synthetic)
+    request = RoundRequest(prompts=prompts(8), batch_size=4, max_tokens=100)
+    counters = run(interpreted_v2(spec), request).counters
+    assert counters is not None
+    for rate, accepted in zip(RATES, counters.per_position, strict=True):
+        error = 5 * (rate * (1 - rate) / counters.drafts) ** 0.5  # 5 standard errors
+        assert abs(accepted / counters.drafts - rate) < error
+
+
+def texts(record: RoundRecord) -> list[tuple[int, ...]]:
+    return [request.output_token_ids for request in record.requests]

@@ -1,0 +1,50 @@
+"""A pytest plugin that notes which tests failed, and what their failures say is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from draftgate.lossless.channels import Channel
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A test that failed under a mutant."""
+
+    test: str  # pytest's id, below the suite's folder
+    channel: Channel
+
+
+@dataclass
+class Verdicts:
+    """Collects `Failure`s of one pytest run."""
+
+    failures: list[Failure] = field(default_factory=list)
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Leave out tests of whole engines: their children know nothing of this process's fault."""
+        items[:] = [item for item in items if item.get_closest_marker("engine") is None]
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[Any]
+    ) -> Iterator[None]:
+        """A failure in any phase counts; a fixture that breaks is a sampler that broke."""
+        report: pytest.TestReport = yield  # type: ignore[misc, assignment]
+        if report.failed:
+            raised = call.excinfo.value if call.excinfo else None
+            self.failures.append(Failure(item.nodeid.split("/")[-1], channel_of(raised)))
+        return report  # type: ignore[return-value]
+
+
+def channel_of(raised: BaseException | None) -> Channel:
+    """What a failure says is wrong: losslessness, unless every part of it says otherwise."""
+    if isinstance(raised, BaseExceptionGroup):
+        channels = {channel_of(part) for part in raised.exceptions}
+        return channels.pop() if len(channels) == 1 else "losslessness"
+    channel: Channel = getattr(raised, "channel", "losslessness")
+    return channel
