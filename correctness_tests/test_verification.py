@@ -35,7 +35,11 @@ def per_request(batch: Batch) -> list[tuple[tuple[int, ...], FloatArray, FloatAr
 
 
 def expected_acceptance(
-    batch: Batch, bonus: np.ndarray, uniforms: np.ndarray, recovered: np.ndarray
+    sampler: Kernels,
+    batch: Batch,
+    bonus: np.ndarray,
+    uniforms: np.ndarray,
+    recovered: np.ndarray,
 ) -> np.ndarray:
     parts = zip(
         per_request(batch),
@@ -45,7 +49,9 @@ def expected_acceptance(
         strict=True,
     )
     outputs = [
-        reference.emitted(window, reference.accepted_drafts(window, p, q, u), r, int(b))
+        reference.emitted(
+            window, reference.accepted_drafts(window, p, q, u, sampler.verification), r, int(b)
+        )
         for (window, p, q), u, r, b in parts
     ]
     return reference.padded(outputs, int(batch.lengths.max()) + 1)
@@ -60,13 +66,12 @@ def test_accepted_drafts_are_those_the_uniforms_ask_for(
     uniforms = rng.random(len(batch.drafts))
     recovered = rng.integers(0, batch.vocab, len(batch.drafts)).astype(np.int32)
     bonus = rng.integers(0, batch.vocab, len(batch.lengths)).astype(np.int32)
-    ratios = [
-        p[i, x] / (1 if q is None else q[i, x])
-        for window, p, q in per_request(batch)
-        for i, x in enumerate(window)
-    ]
-    assume((np.abs(np.array(ratios) - uniforms) > MARGIN).all())
-    expected = expected_acceptance(batch, bonus, uniforms, recovered)
+    for (window, p, q), luck in zip(
+        per_request(batch), reference.rows_of(batch, uniforms), strict=True
+    ):
+        limits = reference.thresholds(window, p, q, sampler.verification)
+        assume((np.abs(np.array(limits) - luck[: len(limits)]) > MARGIN).all())
+    expected = expected_acceptance(sampler, batch, bonus, uniforms, recovered)
     np.testing.assert_array_equal(sampler.accept(batch, bonus, uniforms, recovered), expected)
 
 

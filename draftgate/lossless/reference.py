@@ -8,23 +8,58 @@ from __future__ import annotations
 import numpy as np
 
 from draftgate.lossless.batch import Batch, FloatArray, IntArray
-from draftgate.lossless.law import PLACEHOLDER, Tokens
+from draftgate.lossless.law import PLACEHOLDER, Tokens, Verification, drafted
+
+
+def thresholds(
+    window: Tokens, p: FloatArray, q: FloatArray | None, verification: Verification = "standard"
+) -> list[float]:
+    """For each draft before the first placeholder, the number that its uniform must not exceed.
+
+    ``p`` and ``q`` [k, vocab]; ``q`` None: 1 at the draft. Standard verification compares with
+    p(x) / q(x), 0 where q(x) is 0; block verification as `law.block` says.
+    """
+    drafts = drafted(window)
+    ratios = [_ratio(p, q, i, draft) for i, draft in enumerate(drafts)]
+    if verification == "standard":
+        return ratios
+    joint, passes = 1.0, []
+    for i, ratio in enumerate(ratios):
+        joint = min(1.0, joint * ratio)
+        passes.append(joint)
+        if i + 1 < len(drafts):
+            mass = _residual_mass(joint * p[i + 1], q, i + 1, drafts[i + 1])
+            passes[i] = mass / (mass + 1 - joint) if mass + 1 - joint > 0 else 1.0
+    return passes
 
 
 def accepted_drafts(
-    window: Tokens, p: FloatArray, q: FloatArray | None, uniforms: FloatArray
+    window: Tokens,
+    p: FloatArray,
+    q: FloatArray | None,
+    uniforms: FloatArray,
+    verification: Verification = "standard",
 ) -> int:
-    """Number of drafts accepted: the first draft x with u > p(x) / q(x), or q(x) = 0, ends it.
+    """Number of drafts accepted, arguments as in `thresholds`.
 
-    ``p`` and ``q`` [k, vocab]; ``q`` None: 1 at the draft. A placeholder is never accepted.
+    Standard: the first draft that fails ends it. Block: the last draft that passes ends it.
     """
-    for i, draft in enumerate(window):
-        if draft == PLACEHOLDER:
-            return i
-        mass = np.float32(1) if q is None else q[i, draft]
-        if mass <= 0 or not np.float32(p[i, draft]) / mass >= uniforms[i]:
-            return i
-    return len(window)
+    passed = [
+        u <= t for u, t in zip(uniforms, thresholds(window, p, q, verification), strict=False)
+    ]
+    if verification == "block":
+        return max((i + 1 for i, ok in enumerate(passed) if ok), default=0)
+    return passed.index(False) if False in passed else len(passed)
+
+
+def _ratio(p: FloatArray, q: FloatArray | None, i: int, draft: int) -> float:
+    mass = 1.0 if q is None else float(q[i, draft])
+    return float(p[i, draft]) / mass if mass > 0 else 0.0
+
+
+def _residual_mass(scaled: FloatArray, q: FloatArray | None, i: int, draft: int) -> float:
+    proposal = (np.arange(len(scaled)) == draft).astype(float) if q is None else q[i]
+    return float(np.maximum(scaled - proposal, 0).sum())
 
 
 def recovery_scores(

@@ -40,6 +40,8 @@ class Sampler(Protocol):
 class Kernels(Protocol):
     """The parts of a sampler that are functions of the random numbers given."""
 
+    verification: Verification
+
     def match(self, batch: Batch, bonus: IntArray) -> IntArray:
         """Greedy verification. ``bonus``: [requests]. Output as `Sampler.sample`."""
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from draftgate.lossless.mutants import (
     controls,
     engine_faults,
+    reference_faults,
     v1_kernels,
     v1_parameters,
     v1_sampler,
@@ -19,6 +20,7 @@ CATALOGUE: tuple[Mutant, ...] = (
     *v1_parameters.MUTANTS,
     *v1_kernels.MUTANTS,
     *v2_kernels.MUTANTS,
+    *reference_faults.MUTANTS,
     *engine_faults.MUTANTS,
     *controls.MUTANTS,
 )

@@ -39,12 +39,18 @@ def _before(action: Callable[[], None]) -> Callable[[Call], Call]:
     return wrap
 
 
-def _twice(installed: Call) -> Call:
-    def call(*arguments: Any, **options: Any) -> Any:
-        installed(*arguments, **options)
-        return installed(*arguments, **options)
+def _again(times: int) -> Callable[[Call], Call]:
+    """Repeats a call that has no other effect than its result."""
 
-    return call
+    def wrap(installed: Call) -> Call:
+        def call(*arguments: Any, **options: Any) -> Any:
+            for _ in range(times - 1):
+                installed(*arguments, **options)
+            return installed(*arguments, **options)
+
+        return call
+
+    return wrap
 
 
 def _drafts(change: Callable[[list[int]], list[int]]) -> Callable[[Call], Call]:
@@ -172,10 +178,10 @@ MUTANTS = (
         source="vllm#14649",
     ),
     _eagle3(
-        "engine-head-drafts-twice",
+        "engine-head-3-ms-slower",
         "speed",
         expected_channel="time",
-        apply=wrapped(_HEAD, _twice),
+        apply=wrapped(_HEAD, _before(partial(time.sleep, 0.003))),
     ),
     _counter(
         "engine-per-position-shifted",
@@ -217,6 +223,13 @@ MUTANTS = (
         "speed",
         expected_channel="time",
         apply=wrapped(f"{_SCHEDULER}.schedule", _before(partial(time.sleep, 0.005))),
+    ),
+    _ngram(
+        "engine-searches-a-hundred-times",
+        "speed",
+        expected_channel="time",
+        apply=wrapped(_NGRAM, _again(100)),
+        source="vllm#56732, vllm#16883",
     ),
     _ngram(
         "control-engine-drafts-copied",

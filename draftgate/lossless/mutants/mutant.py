@@ -23,6 +23,7 @@ Kind: TypeAlias = Literal[
     "drafter",
     "counters",
     "speed",
+    "reference",
     "control",
 ]
 

@@ -56,6 +56,18 @@ MUTANTS = (
         tests=("test_expansion.py",),
         quick=True,
     ),
+    _parameter(
+        "v1-expansion-lost-for-one-dtype",
+        apply=edited(
+            f"{_HOME}:expand_batch_to_tokens",
+            (
+                "    return expanded_x",
+                "    return x.new_zeros(num_tokens) if x.dtype == torch.int64 else expanded_x",
+            ),
+        ),
+        tests=("test_expansion.py",),
+        source="vllm#55005: the write is lost for all dtypes but one",
+    ),
     _history(
         "v1-penalties-ignore-drafts",
         apply=edited(_TEXT, ("[*result[-1], spec[i]]", "[*result[-1]]")),

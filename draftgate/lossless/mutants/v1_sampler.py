@@ -122,6 +122,19 @@ MUTANTS = (
         ),
     ),
     _lossy(
+        "v1-scaled-by-the-largest-of-the-batch",
+        "rows",
+        apply=edited(
+            _VERIFY,
+            (
+                "target_logits.softmax(dim=-1, dtype=torch.float32)",
+                "(target_logits - target_logits.max()).softmax(dim=-1, dtype=torch.float32)",
+            ),
+        ),
+        tests=("test_bad_input.py",),
+        source="vllm#45060: one broken row, other requests' text",
+    ),
+    _lossy(
         "v1-cool-requests-are-greedy",
         "greedy",
         apply=edited(
