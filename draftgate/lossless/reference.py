@@ -5,10 +5,15 @@ Plain Python over one request at a time, in float32 as the kernels compute.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from draftgate.lossless.batch import Batch, FloatArray, IntArray
 from draftgate.lossless.law import PLACEHOLDER, Tokens, Verification, drafted
+
+
+_TELLING = 0.01  # a smaller denominator is mostly rounding
 
 
 def thresholds(
@@ -17,20 +22,28 @@ def thresholds(
     """For each draft before the first placeholder, the number that its uniform must not exceed.
 
     ``p`` and ``q`` [k, vocab]; ``q`` None: 1 at the draft. Standard verification compares with
-    p(x) / q(x), 0 where q(x) is 0; block verification as `law.block` says.
+    p(x) / q(x), 0 where q(x) is 0; block verification as `law.block` says, and not a number where
+    float32 cannot tell (a quotient of two rounding errors).
     """
     drafts = drafted(window)
     ratios = [_ratio(p, q, i, draft) for i, draft in enumerate(drafts)]
     if verification == "standard":
         return ratios
-    joint, passes = 1.0, []
-    for i, ratio in enumerate(ratios):
-        joint = min(1.0, joint * ratio)
+    passes = []
+    for i, joint in enumerate(joint_ratios(window, p, q)[1:]):
         passes.append(joint)
         if i + 1 < len(drafts):
             mass = _residual_mass(joint * p[i + 1], q, i + 1, drafts[i + 1])
-            passes[i] = mass / (mass + 1 - joint) if mass + 1 - joint > 0 else 1.0
+            passes[i] = mass / (mass + 1 - joint) if mass + 1 - joint > _TELLING else math.nan
     return passes
+
+
+def joint_ratios(window: Tokens, p: FloatArray, q: FloatArray | None) -> list[float]:
+    """Block verification's r of each prefix of the drafts, from the empty one: 1 first."""
+    joints = [1.0]
+    for i, draft in enumerate(drafted(window)):
+        joints.append(min(1.0, joints[-1] * _ratio(p, q, i, draft)))
+    return joints
 
 
 def accepted_drafts(
@@ -63,14 +76,19 @@ def _residual_mass(scaled: FloatArray, q: FloatArray | None, i: int, draft: int)
 
 
 def recovery_scores(
-    p: FloatArray, q: FloatArray | None, draft: int, inverse_noise: FloatArray
+    p: FloatArray,
+    q: FloatArray | None,
+    draft: int,
+    inverse_noise: FloatArray,
+    joint: float = 1.0,
 ) -> FloatArray:
     """Where ``draft`` is rejected, the token with the largest score replaces it.
 
-    (p - q)+ times the inverse of exponential noise, all [vocab]; the largest of these is a draw
-    from the normalised (p - q)+. ``q`` None: all mass at the draft.
+    (r p - q)+ times the inverse of exponential noise, all [vocab]; the largest of these is a draw
+    from the normalised (r p - q)+. ``q`` None: all mass at the draft. ``joint``: the r of block
+    verification.
     """
-    weights = p.astype(np.float32)
+    weights = (joint * p).astype(np.float32)
     if q is not None:
         weights = np.maximum(weights - q, np.float32(0))
     elif draft != PLACEHOLDER:

@@ -51,8 +51,8 @@ class Kernels(Protocol):
         """Random verification, ``uniforms`` float64 and ``recovered`` int per draft."""
 
     def recover(self, batch: Batch, inverse_noise: FloatArray) -> IntArray:
-        """Token [tokens] to take where a draft is rejected; ``inverse_noise`` is
-        [requests, vocabulary] float32."""
+        """Token [tokens] to take where a draft is rejected and those before it are accepted; -1
+        where that cannot happen. ``inverse_noise`` is [requests, vocabulary] float32."""
 
     def expand(self, values: FloatArray | IntArray, lengths: IntArray) -> FloatArray | IntArray:
         """A request's value for each of its drafts [tokens], in the dtype of ``values``."""

@@ -14,7 +14,8 @@ import numpy as np
 from draftgate.lossless.batch import Batch, FloatArray, IntArray
 from draftgate.lossless.law import Verification
 from draftgate.lossless.samplers import SamplerError
-from draftgate.lossless.v2_numbers import given_choices, given_noise, given_uniforms, rejecting
+from draftgate.lossless.v2_numbers import given_choices, given_noise, given_uniforms
+from draftgate.lossless.v2_rejections import reachable, rejecting_steps
 from draftgate.lossless.v2_step import FIRST_POSITION, Step, expanded, slots_of, step_of
 
 if TYPE_CHECKING:
@@ -93,20 +94,31 @@ class V2Sampler:
         self, batch: Batch, bonus: IntArray, uniforms: FloatArray, recovered: IntArray
     ) -> IntArray:
         """See `Kernels.accept`."""
-        return self._verify(batch, bonus, uniforms, recovered)
+        # The kernels' generator stays below 1, in float32 too.
+        below_one = float(np.nextafter(np.float32(1), np.float32(0)))
+        return self._verify(batch, bonus, np.minimum(uniforms, below_one), recovered)
 
     def recover(self, batch: Batch, inverse_noise: FloatArray) -> IntArray:
         """See `Kernels.recover`. V2 draws one token a step, so each draft gets a step of its own,
-        in which it is rejected.
+        in which those before it are accepted and it is rejected.
         """
-        singles = _each_draft_alone(batch)
-        owners = np.repeat(np.arange(len(batch.lengths)), batch.lengths)
-        step = step_of(singles, None)
-        with given_noise(inverse_noise[owners][::-1]), rejecting():  # slots run backwards
-            sampled, count = self._rejection_sample(singles, step, np.arange(len(owners)))
-        assert count.tolist() == [1] * len(owners)
-        first: IntArray = sampled[:, 0].numpy()
-        return first
+        recovered = np.full(len(batch.drafts), -1)
+        rejections = reachable(batch)
+        if not rejections:
+            return recovered
+        steps = rejecting_steps(batch, rejections)
+        luck = np.zeros(len(steps.logits))
+        luck[steps.bonus_rows - 1] = np.inf
+        noise = inverse_noise[[rejection.request for rejection in rejections]]
+        with given_uniforms(luck), given_noise(noise[::-1]):  # slots run backwards
+            sampled, count = self._rejection_sample(
+                steps, step_of(steps, None), np.arange(len(steps.logits))
+            )
+        for row, rejection in enumerate(rejections):
+            assert count[row] == rejection.position + 1, "the kernel obeyed other numbers"
+            token = batch.starts[rejection.request] + rejection.position
+            recovered[token] = int(sampled[row, rejection.position])
+        return recovered
 
     def expand(self, values: FloatArray | IntArray, lengths: IntArray) -> FloatArray | IntArray:
         """See `Kernels.expand`: V2 looks a request's value up by the slot of each row."""
@@ -192,19 +204,4 @@ def _by_request(flat: Any, batch: Batch, width: int) -> Any:
         logprob_token_ids=flat.logprob_token_ids[rows],
         logprobs=flat.logprobs[rows],
         selected_token_ranks=flat.selected_token_ranks[rows],
-    )
-
-
-def _each_draft_alone(batch: Batch) -> Batch:
-    """A request of one draft for each draft of ``batch``, with its target row as bonus row too."""
-    from dataclasses import replace
-
-    lengths = np.ones(len(batch.drafts), np.int32)
-    temperature = np.repeat(batch.sampling.temperature, batch.lengths)
-    return Batch(
-        lengths=lengths,
-        drafts=batch.drafts,
-        logits=np.repeat(batch.logits[batch.target_rows], 2, axis=0),
-        proposal=batch.proposal,
-        sampling=replace(batch.sampling, temperature=temperature, seeds={}),
     )

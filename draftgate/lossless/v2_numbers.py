@@ -16,32 +16,15 @@ import numpy as np
 from draftgate.lossless.batch import FloatArray, IntArray
 from draftgate.lossless.interpreter import elementwise, scalar
 
-# The largest uniform that the kernels' generator returns is below 1; in float32 too.
-_BELOW_ONE = float(np.nextafter(np.float32(1), np.float32(0)))
-
 
 @contextmanager
 def given_uniforms(uniforms: FloatArray) -> Iterator[None]:
-    """Acceptance tests use ``uniforms`` [position]."""
-    numbers = np.minimum(uniforms, _BELOW_ONE)
+    """Acceptance tests use ``uniforms`` [position]; infinity rejects, 0 accepts what it can."""
 
     def rand(_seed: Any, position: Any, includes_zero: bool) -> Any:
         import triton.language as tl
 
-        return scalar(numbers[int(position)], tl.float32)
-
-    with _in_rejection("tl_rand32", rand):
-        yield
-
-
-@contextmanager
-def rejecting() -> Iterator[None]:
-    """Every draft is rejected: no ratio exceeds an infinite number."""
-
-    def rand(_seed: Any, _position: Any, includes_zero: bool) -> Any:
-        import triton.language as tl
-
-        return scalar(np.inf, tl.float32)
+        return scalar(uniforms[int(position)], tl.float32)
 
     with _in_rejection("tl_rand32", rand):
         yield

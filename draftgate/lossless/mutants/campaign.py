@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from draftgate.lossless.mutants.engine_trial import PREFIX, Workbench, engine_outcomes
 from draftgate.lossless.mutants.mutant import Mutant, MutantError, Outcome
@@ -64,21 +66,35 @@ def _answers(
         *("--log", str((log_dir / f"{sampler}.log").resolve()), *options),
         *(mutant.id for mutant in mutants),
     ]
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "VLLM_LOGGING_LEVEL": "ERROR"}
-    errors = log_dir / f"{sampler}.stderr.log"
-    with (
-        errors.open("w") as stderr,
-        subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=stderr, text=True, env=environment
-        ) as worker,
-    ):
-        assert worker.stdout is not None
+    with _process(command, log_dir / f"{sampler}.stderr.log") as (lines, errors):
         for mutant in mutants:
-            line = worker.stdout.readline()
+            line = lines.readline()
             if not line:
                 raise MutantError(f"the process of {sampler} died at {mutant.id}; see {errors}")
             answer = json.loads(line)
             if "error" in answer:
-                worker.terminate()
                 raise MutantError(answer["error"])
             yield mutant, answer
+
+
+@contextmanager
+def _process(command: Sequence[str], errors: Path) -> Iterator[tuple[IO[str], Path]]:
+    """A worker's stdout, and where its stderr goes; its forks end with it."""
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "VLLM_LOGGING_LEVEL": "ERROR"}
+    with errors.open("w") as stderr:
+        worker = subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            text=True,
+            env=environment,
+            start_new_session=True,
+        )
+    assert worker.stdout is not None
+    try:
+        yield worker.stdout, errors
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(worker.pid, signal.SIGKILL)
+        worker.wait()
+        worker.stdout.close()

@@ -100,7 +100,7 @@ class Suite:
 
 
 def _in_fork(run: Callable[[], Any], log: Path, timeout_s: float) -> Any:
-    """``run()`` in a fork, through JSON: its result, a MutantError's text, None if it hung or died.
+    """``run()`` in a fork, through JSON: its result, an exception's text, None if it hung or died.
 
     Output of the fork is added to the file ``log``.
     """
@@ -126,8 +126,8 @@ def _answer(run: Callable[[], Any], log: Path, write_end: int) -> None:
             os.dup2(output.fileno(), 2)
         try:
             answer = run()
-        except MutantError as error:
-            answer = str(error)
+        except Exception as error:  # of the mutant or of this package: tests' own are caught
+            answer = f"{type(error).__name__}: {error}"
         os.write(write_end, json.dumps(answer).encode())
     finally:
         sys.stdout.flush()

@@ -15,11 +15,11 @@ from draftgate.lossless.channels import Channel
 class Failure:
     """A test that failed under a mutant."""
 
-    test: str  # pytest's id, below the suite's folder
+    test: str  # module::name
     channel: Channel
 
 
-@dataclass
+@dataclass(eq=False)
 class Verdicts:
     """Collects `Failure`s of one pytest run."""
 
@@ -37,7 +37,7 @@ class Verdicts:
         report: pytest.TestReport = yield  # type: ignore[misc, assignment]
         if report.failed:
             raised = call.excinfo.value if call.excinfo else None
-            self.failures.append(Failure(item.nodeid.split("/")[-1], channel_of(raised)))
+            self.failures.append(Failure(f"{item.path.name}::{item.name}", channel_of(raised)))
         return report  # type: ignore[return-value]
 
 
