@@ -12,7 +12,6 @@ import numpy as np
 from draftgate.lossless.batch import Batch, FloatArray, IntArray
 from draftgate.lossless.law import PLACEHOLDER, Tokens, Verification, drafted
 
-
 _TELLING = 0.01  # a smaller denominator is mostly rounding
 
 

@@ -22,7 +22,7 @@ _lossy = partial(
     tests=("test_verification.py",),
 )
 _streams = partial(_lossy, kind="random numbers", tests=("test_draft_streams.py",))
-_block = partial(_lossy, where="v2-block-interpreted", tests=("test_distribution.py",))
+_block = partial(_lossy, where="v2-block-interpreted")
 
 
 def _no_salt() -> Any:
@@ -99,7 +99,6 @@ MUTANTS = (
                 "            ).to(tl.float32)\n",
             ),
         ),
-        tests=("test_distribution.py",),
     ),
     _lossy(
         "v2-recovered-from-the-target",
@@ -115,7 +114,6 @@ MUTANTS = (
         "v2-residual-of-another-step",
         "residual",
         apply=edited(_RESAMPLE, ("+ resample_idx * draft_logits_stride_1", "+ 0")),
-        tests=("test_distribution.py",),
     ),
     _lossy(
         "v2-penalties-ignore-drafts",
