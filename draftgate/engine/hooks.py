@@ -18,7 +18,8 @@ from draftgate.engine.records import Record
 class Hook(Record):
     """``function`` as ``package.module:name``, called with ``argument`` where there is one.
 
-    It runs in the child, before vLLM is imported, unless it imports it.
+    It runs in the child before the engine is built; a child that is spawned, not forked, has not
+    imported vLLM by then.
     """
 
     function: str = Field(pattern=r"^[\w.]+:\w+$")

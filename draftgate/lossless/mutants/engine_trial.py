@@ -9,11 +9,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from statistics import median
 
 from draftgate.engine import EngineError, EngineHost, EngineSpec, RoundPrompt, RoundRequest
+from draftgate.engine.forkserver import ForkServers, can_fork_engines
+from draftgate.engine.process import spawn
 from draftgate.engine.records import RoundRecord
 from draftgate.lossless.channels import Channel
 from draftgate.lossless.mutants.hook import hook_of
@@ -21,6 +24,7 @@ from draftgate.lossless.mutants.mutant import Mutant, MutantError, Outcome
 
 # What is wrong with a round's record, given k; empty where nothing is.
 Identities = Callable[[RoundRecord, int], Sequence[str]]
+HostMaker = Callable[..., EngineHost]
 
 PREFIX = "engine/"
 PAIRS = 5
@@ -41,13 +45,19 @@ def engine_outcomes(
     mutants: Sequence[Mutant], workbench: Workbench, log_dir: Path
 ) -> Iterator[Outcome]:
     """Outcomes of the mutants whose ``where`` is ``engine/VARIANT``."""
-    texts = _control_texts(workbench, log_dir)
-    for where, group in groupby(mutants, key=lambda mutant: mutant.where):
-        spec = workbench.spec_of(where.removeprefix(PREFIX))
-        with EngineHost(spec, label=f"mutants/sound-{_name(where)}", log_dir=log_dir) as sound:
-            trial = _Trial(sound, sound.generate(workbench.request), texts, workbench, log_dir)
-            for mutant in group:
-                yield trial.outcome(mutant)
+    servers = ForkServers(log_dir)
+    launch = servers.launch if can_fork_engines() else spawn
+    try:
+        make = partial(EngineHost, log_dir=log_dir, launch=launch)
+        texts = _control_texts(workbench, make)
+        for where, group in groupby(mutants, key=lambda mutant: mutant.where):
+            spec = workbench.spec_of(where.removeprefix(PREFIX))
+            with make(spec, label=f"mutants/sound-{where.replace('/', '-')}") as sound:
+                trial = _Trial(sound, sound.generate(workbench.request), texts, workbench, make)
+                for mutant in group:
+                    yield trial.outcome(mutant)
+    finally:
+        servers.close()
 
 
 @dataclass(frozen=True)
@@ -58,7 +68,7 @@ class _Trial:
     record: RoundRecord
     texts: tuple[tuple[int, ...], ...]
     workbench: Workbench
-    log_dir: Path
+    make: HostMaker
 
     def __post_init__(self) -> None:
         found = self._found(self.record)
@@ -68,7 +78,7 @@ class _Trial:
     def outcome(self, mutant: Mutant) -> Outcome:
         started = time.monotonic()
         spec = self.sound.spec.model_copy(update={"hooks": (hook_of(mutant),)})
-        host = EngineHost(spec, label=f"mutants/{mutant.id}", log_dir=self.log_dir)
+        host = self.make(spec, label=f"mutants/{mutant.id}")
         try:
             with host:
                 found = self._found(host.generate(self.workbench.request)) or self._slower(host)
@@ -101,9 +111,8 @@ class _Trial:
         return None
 
 
-def _control_texts(workbench: Workbench, log_dir: Path) -> tuple[tuple[int, ...], ...]:
-    spec = workbench.spec_of("none")
-    with EngineHost(spec, label="mutants/control", log_dir=log_dir) as host:
+def _control_texts(workbench: Workbench, make: HostMaker) -> tuple[tuple[int, ...], ...]:
+    with make(workbench.spec_of("none"), label="mutants/control") as host:
         return _texts(host.generate(workbench.request))
 
 
@@ -113,10 +122,6 @@ def _texts(record: RoundRecord) -> tuple[tuple[int, ...], ...]:
 
 def _acceptance(record: RoundRecord) -> object:
     return record.counters, [(request.drafted, request.accepted) for request in record.requests]
-
-
-def _name(where: str) -> str:
-    return where.replace("/", "-")
 
 
 def workbench(
