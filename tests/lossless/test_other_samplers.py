@@ -28,6 +28,7 @@ def run_suite(sampler: str, modules: tuple[str, ...] = ()) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_v2_kernels_do_what_their_random_numbers_ask_for():
     run_suite("v2-interpreted", ("test_verification.py", "test_draft_streams.py"))
 
