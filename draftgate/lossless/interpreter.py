@@ -49,7 +49,7 @@ def install() -> None:
     if "vllm.triton_utils" in sys.modules and not _vllm_has_triton():
         raise InterpreterUnavailableError("vllm was imported before its kernels were chosen")
     os.environ["TRITON_INTERPRET"] = "1"
-    from triton.backends import Backend, backends  # type: ignore[import-untyped]
+    from triton.backends import Backend, backends
 
     if "cpu" not in backends:
         backends["cpu"] = Backend(compiler=None, driver=_ActiveDriver)
@@ -62,7 +62,7 @@ def install() -> None:
 
 
 def _accept_integer_masks() -> None:
-    from triton.runtime.interpreter import InterpreterBuilder  # type: ignore[import-untyped]
+    from triton.runtime.interpreter import InterpreterBuilder
 
     load, store = InterpreterBuilder.create_masked_load, InterpreterBuilder.create_masked_store
 
@@ -84,7 +84,7 @@ def _boolean(mask: Any) -> Any:
 
 def _give_log1p_a_body() -> None:
     import numpy as np
-    from triton.language.extra import libdevice  # type: ignore[import-untyped]
+    from triton.language.extra import libdevice
 
     libdevice.log1p = elementwise(np.log1p)
 

@@ -26,7 +26,7 @@ _block = partial(_lossy, where="v2-block-interpreted")
 
 
 def _no_salt() -> Any:
-    import triton.language as tl  # type: ignore[import-untyped]
+    import triton.language as tl
 
     return tl.constexpr(0)
 
