@@ -14,7 +14,7 @@ from draftgate.lossless.adversaries import random_chain
 from draftgate.lossless.batch import Batch, Sampling
 from draftgate.lossless.samplers import Sampler
 from draftgate.lossless.trial import Trial
-from draftgate.lossless.views import View, step_view
+from draftgate.lossless.views import step_view, text_view
 
 SEEDS = st.integers(0, 2**31)
 
@@ -52,7 +52,7 @@ def test_seeded_request_does_not_depend_on_its_batch(
 
 
 def test_every_seed_may_give_another_text(
-    sampler: Sampler, follows: Callable[[str, View], None], affordable: Callable[[int], int]
+    sampler: Sampler, follows: Callable[..., None], affordable: Callable[[int], int]
 ) -> None:
     """Seeded steps follow the law, too, beside unseeded ones."""
     rng = np.random.default_rng(8)
@@ -63,7 +63,8 @@ def test_every_seed_may_give_another_text(
     for i, name in enumerate(["seeded", "unseeded"]):
         mine = trial.outputs_of(outputs, i)
         view = step_view(mine, chains[i], certain=False, verification=sampler.verification)
-        follows(name, view)
+        follows(f"text, {name}", text_view(mine, chains[i], rng))
+        follows(f"steps, {name}", view, "acceptance")
 
 
 @given(batch=batches(), seed=SEEDS)

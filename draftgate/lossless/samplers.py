@@ -28,7 +28,10 @@ class Sampler(Protocol):
     name: str
     scale: float  # share of a trial's usual number of requests that this sampler can afford
     verification: Verification  # how it decides which drafts stand
-    longest_window: int | None  # most drafts of a request that it takes; None: any number
+
+    @property
+    def longest_window(self) -> int | None:
+        """Most drafts of a request that it takes; None: any number."""
 
     def sample(self, batch: Batch, seed: int) -> IntArray:
         """Tokens emitted by each request [requests, longest + 1], padded with -1.

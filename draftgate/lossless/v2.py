@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class V2Sampler:
     """`Sampler` and `Kernels` over the V2 runner's functions, standard or block verification."""
 
-    longest_window = None
+    longest_window: int | None = None
 
     def __init__(self, name: str, verification: Verification, scale: float = 1.0) -> None:
         """SamplerError where this vLLM has no Triton kernels in this process."""

@@ -34,7 +34,7 @@ class Verdicts:
         self, item: pytest.Item, call: pytest.CallInfo[Any]
     ) -> Iterator[None]:
         """A failure in any phase counts; a fixture that breaks is a sampler that broke."""
-        report: pytest.TestReport = yield  # type: ignore[misc, assignment]
+        report: pytest.TestReport = yield  # type: ignore[assignment]
         if report.failed:
             raised = call.excinfo.value if call.excinfo else None
             self.failures.append(Failure(f"{item.path.name}::{item.name}", channel_of(raised)))
