@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from draftgate.plugin import cells
+from draftgate.plugin import cells, selection
 from draftgate.plugin.fixtures import perf, perf_gate
 from draftgate.plugin.options import Options, add_options
 from draftgate.plugin.stash import GATE, PROFILE, PROFILE_ERROR
@@ -56,7 +56,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         raise pytest.UsageError(error)
     profile = config.stash.get(PROFILE, None)
     if profile is not None:
+        selection.keep_shard(config, items, profile)
+        selection.tell_cells(items)
         cells.order(items, profile, grouped_by_scenario=profile.plan.resident is not None)
+
+
+def pytest_deselected(items: list[pytest.Item]) -> None:
+    """Remember that tests of cells were left out: such a run proves nothing to a gate."""
+    selection.count_deselected(items)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

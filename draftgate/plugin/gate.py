@@ -24,6 +24,7 @@ from draftgate.reporting.results_folder import ResultsError, ResultsFolder
 from draftgate.verdict.cell import CellJudge
 from draftgate.verdict.equality import OUTPUTS_EQUAL_CONTROL
 from draftgate.verdict.kinds import FailurePolicy, VerdictKind
+from draftgate.verdict.manifest import IDENTITIES
 from draftgate.verdict.precondition import precondition
 from draftgate.verdict.verdict import Verdict
 from draftgate.workload.errors import WorkloadError
@@ -32,7 +33,6 @@ EXPLAINED = (EngineError, WorkloadError, BaselineError, MeasureError)
 """Errors whose message is complete: they fail a test without a traceback."""
 
 MEASUREMENT = "measurement"
-IDENTITIES = "identities"
 
 
 @dataclass
