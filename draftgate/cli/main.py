@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from draftgate import __version__
+from draftgate.cli.commands.baselines import baselines
 from draftgate.cli.commands.gate import gate
 from draftgate.cli.commands.plan import plan
 from draftgate.cli.commands.replay import replay
@@ -90,6 +91,7 @@ def draftgate(
     """
 
 
+app.add_typer(baselines, name="baselines")
 app.command()(gate)
 app.command()(plan)
 app.command()(replay)

@@ -13,6 +13,7 @@ import pytest
 from draftgate.plugin import cells, selection
 from draftgate.plugin.fixtures import perf, perf_gate
 from draftgate.plugin.options import Options, add_options
+from draftgate.plugin.run_facts import run_facts
 from draftgate.plugin.stash import GATE, PROFILE, PROFILE_ERROR
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """End the engines, update baselines, write what was measured - after Ctrl-C too."""
     if found := session.config.stash.get(GATE, None):
         found.progress.clear()
-        session.exitstatus = found.finish(exitstatus)
+        session.exitstatus = found.finish(exitstatus, run_facts(found, session.config))
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:

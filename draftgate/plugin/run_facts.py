@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from draftgate.plugin.stash import DESELECTED
-from draftgate.verdict.evidence import RunFacts
 
 if TYPE_CHECKING:
     from draftgate.plugin.gate import Gate
+    from draftgate.verdict.evidence import RunFacts
 
 
 def run_facts(gate: Gate, config: pytest.Config) -> RunFacts:
     """The facts of the run that ``gate`` judges."""
     from draftgate.profile.manifest_hash import manifest_hash
+    from draftgate.verdict.evidence import RunFacts
 
     software = gate.surroundings.provenance
     dirty = "-dirty" if software.dirty else ""
