@@ -12,6 +12,8 @@ import typer
 from draftgate import __version__
 from draftgate.cli.commands.baselines import baselines
 from draftgate.cli.commands.gate import gate
+from draftgate.cli.commands.history import history
+from draftgate.cli.commands.merge import merge
 from draftgate.cli.commands.plan import plan
 from draftgate.cli.commands.replay import replay
 from draftgate.cli.commands.simulate import simulate
@@ -93,6 +95,8 @@ def draftgate(
 
 app.add_typer(baselines, name="baselines")
 app.command()(gate)
+app.add_typer(history, name="history")
+app.command()(merge)
 app.command()(plan)
 app.command()(replay)
 app.command()(simulate)

@@ -14,6 +14,7 @@ from draftgate.baseline.store import BaselineStore
 from draftgate.engine.errors import EngineError
 from draftgate.measure.arms import Arms
 from draftgate.measure.session import Measured, MeasureError, Session
+from draftgate.plugin.history import append_history
 from draftgate.plugin.options import Options
 from draftgate.plugin.progress import ProgressLine
 from draftgate.plugin.pruning import Pruned, prune_baselines
@@ -136,6 +137,9 @@ class Gate:
         if (self.updated.problems or self.pruned.problem) and exitstatus == 0:
             reason, exitstatus = "baselines_refused", int(pytest.ExitCode.TESTS_FAILED)
         self._write_run(reason, about)
+        self.unwritten = self.unwritten or append_history(
+            self.options.history, self.started, self.session.all_measured()
+        )
         if self.unwritten and exitstatus == 0:
             exitstatus = int(pytest.ExitCode.TESTS_FAILED)
         return exitstatus
