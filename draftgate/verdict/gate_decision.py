@@ -19,6 +19,7 @@ PASS, REGRESSION, INCOMPLETE = 0, 2, 3
 
 WORSE = frozenset({VerdictKind.REGRESSED, VerdictKind.SUSPECT})
 WORSE_WHERE_RED = frozenset({VerdictKind.IMPLAUSIBLE})
+GOOD = frozenset({VerdictKind.OK, VerdictKind.IMPROVED})
 SAYS_NOTHING = frozenset({VerdictKind.INVALID, VerdictKind.STALE})
 
 
@@ -64,7 +65,12 @@ class GateDecision:
             return f"INCOMPLETE: {unknown} {of} {have} no full verdict, so nothing is proven."
         if self.gaps:
             return f"INCOMPLETE: the run proves nothing for profile {self.profile}."
-        return f"PASS: all {self.cells} cells of profile {self.profile} are judged, none is worse."
+        unsure = {kind: n for kind, n in self.kinds.items() if kind not in GOOD}
+        told = ", ".join(f"{unsure[kind]} {kind.value}" for kind in VerdictKind if kind in unsure)
+        return (
+            f"PASS: all {self.cells} cells of profile {self.profile} are judged, none is worse"
+            f"{f' ({told})' if told else ''}."
+        )
 
 
 def decide_gate(expected: Expected, manifest: Manifest, runs: Sequence[Evidence]) -> GateDecision:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -70,8 +72,6 @@ def github() -> Iterator[GitHub]:
 
 
 def post(github: GitHub, folder: Path, report: str = "**PASS**", **run: Any) -> str:
-    import subprocess
-    import sys
 
     (folder / "report.md").write_text(report)
     (folder / "event.json").write_text(json.dumps({"workflow_run": {**RUN, **run}}))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from junit_examples import FACTS, case, failed, junit, skipped, written
 
 import draftgate.reporting.safe_xml
@@ -110,6 +112,17 @@ def test_two_runs_in_one_file_are_refused(tmp_path: Path) -> None:
     inner = second[second.index("<testsuite ") : second.rindex("</testsuites>")]
     path.write_text(first.replace("</testsuites>", inner + "</testsuites>"))
     with pytest.raises(JUnitError, match=r"two runs in one file: perf\.commit 'c0', 'c1'"):
+        read_junit(path)
+
+
+WHOLE = junit([case(CELL, "outputs"), case(CELL, "speedup", "REGRESSED", failed("slow"))])
+
+
+@given(st.integers(0, len(WHOLE) - 1))
+def test_a_file_cut_anywhere_is_refused(tmp_path_factory: pytest.TempPathFactory, end: int) -> None:
+    path = tmp_path_factory.getbasetemp() / "cut.xml"
+    path.write_text(WHOLE[:end])
+    with pytest.raises(JUnitError):
         read_junit(path)
 
 

@@ -51,6 +51,14 @@ def test_a_whole_run_without_a_loss_passes():
     assert decision.sentence() == "PASS: all 8 cells of profile small are judged, none is worse."
 
 
+def test_what_passes_without_proof_is_told_in_the_sentence():
+    tests = spoiled(0, kind=VerdictKind.UNSTABLE)
+    tests[1] = replace(tests[1], kind=VerdictKind.UNBASELINED)
+    decision = decide(tests)
+    assert decision.exit_code == 0
+    assert decision.sentence().endswith("none is worse (1 UNBASELINED, 1 UNSTABLE).")
+
+
 @given(st.permutations(GREEN))
 def test_order_does_not_matter(tests):
     assert decide(tests).exit_code == 0
