@@ -86,7 +86,9 @@ def decide_gate(expected: Expected, manifest: Manifest, runs: Sequence[Evidence]
     worse = [Finding(_said(t), t.cell) for t in tests if _is_worse(t)]
     gaps += [Finding(_said(test)) for test in by_cell.pop("", ()) if test.red]
     for cell, metrics in manifest.items():
-        gaps += [Finding(text, cell) for text in _cell_gaps(metrics, by_cell.pop(cell, []))]
+        # A dead engine fails every test of a cell with the same words.
+        texts = dict.fromkeys(_cell_gaps(metrics, by_cell.pop(cell, [])))
+        gaps += [Finding(text, cell) for text in texts]
     gaps += [Finding("is no cell of the profile", cell) for cell in by_cell]
     kinds = Counter(test.kind for test in tests if test.kind)
     return GateDecision(expected.profile, len(manifest), tuple(worse), tuple(gaps), kinds)
@@ -97,11 +99,11 @@ def _is_worse(test: JudgedTest) -> bool:
 
 
 def _cell_gaps(metrics: frozenset[str], tests: Sequence[JudgedTest]) -> Iterator[str]:
-    """What a cell lacks; one reason a test."""
+    """What a cell lacks."""
     if not tests:
         yield "was never collected"
         return
-    judged = Counter(test.metric for test in tests if test.metric)
+    judged = Counter(t.metric for t in tests if t.metric and t.kind not in SAYS_NOTHING)
     for metric, times in judged.items():
         if times > 1:
             yield f"{metric} was judged by {times} tests: which one counts?"
