@@ -30,9 +30,9 @@ def load(path: Path, schema: type[File], scenario: str) -> File | None:
 
 def read(place: Place) -> ExactFile | TimedFile | None:
     """`load`, with the schema that the place asks for."""
-    schema: type[ExactFile] | type[TimedFile]
-    schema = ExactFile if place.kind is Kind.EXACT else TimedFile
-    return load(place.path, schema, place.scenario)
+    if place.kind is Kind.EXACT:
+        return load(place.path, ExactFile, place.scenario)
+    return load(place.path, TimedFile, place.scenario)
 
 
 def write(path: Path, text: str) -> None:

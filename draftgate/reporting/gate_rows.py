@@ -9,6 +9,9 @@ from draftgate.verdict.evidence import Evidence, JudgedTest
 from draftgate.verdict.gate_decision import GateDecision
 from draftgate.verdict.kinds import VerdictKind
 
+TOLD = (VerdictKind.REGRESSED, VerdictKind.INVALID, VerdictKind.STALE)
+"""Never pass, so `reasons` has them."""
+
 SEVERITY = {kind: i for i, kind in enumerate(VerdictKind)}
 
 
@@ -31,8 +34,7 @@ def reasons(decision: GateDecision) -> list[GateRow]:
 
 def remarkable(runs: Iterable[Evidence]) -> list[GateRow]:
     """Verdicts that pass and must not pass in silence, the worst first."""
-    quiet = (VerdictKind.OK, VerdictKind.REGRESSED, VerdictKind.SUSPECT, VerdictKind.INVALID)
-    found = [t for t in _judged(runs) if t.kind not in (*quiet, VerdictKind.STALE) and not t.red]
+    found = [t for t in _judged(runs) if t.kind not in (VerdictKind.OK, *TOLD) and not t.red]
     return [GateRow(t.cell, _name(t), numbers(t)) for t in _worst_first(found)]
 
 

@@ -17,8 +17,8 @@ from draftgate.verdict.run_gaps import Expected, run_gaps
 
 PASS, REGRESSION, INCOMPLETE = 0, 2, 3
 
-WORSE = frozenset({VerdictKind.REGRESSED, VerdictKind.SUSPECT})
-WORSE_WHERE_RED = frozenset({VerdictKind.IMPLAUSIBLE})
+WORSE = frozenset({VerdictKind.REGRESSED})
+WORSE_WHERE_RED = frozenset({VerdictKind.SUSPECT, VerdictKind.IMPLAUSIBLE})
 GOOD = frozenset({VerdictKind.OK, VerdictKind.IMPROVED})
 SAYS_NOTHING = frozenset({VerdictKind.INVALID, VerdictKind.STALE})
 

@@ -30,8 +30,7 @@ Manifest = Mapping[str, frozenset[str]]
 def required_metrics(cell: Cell) -> frozenset[str]:
     """What `perf_tests/` judges of ``cell`` at least; it may judge more."""
     drafts, timed = not cell.scenario.is_control, cell.timed
-    return frozenset().union(
-        ALWAYS,
+    return ALWAYS.union(
         DRAFTING if drafts else (),
         TIMED if timed else (),
         TIMED_DRAFTING if timed and drafts else (),

@@ -35,6 +35,8 @@ def _own_gaps(expected: Expected, run: Evidence) -> Iterator[str]:
         yield f"{run.source} ran under -k {facts.keyword!r}"
     elif facts.deselected:
         yield f"{run.source} left out {facts.deselected} tests of cells by an option"
+    if planted := {test.record["fault"] for test in run.tests if "fault" in test.record}:
+        yield f"{run.source} ran with a planted fault ({', '.join(sorted(planted))})"
     if facts.updating:
         yield (
             f"{run.source} ran under --update-baselines: it does not judge against what it replaces"

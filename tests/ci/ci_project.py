@@ -40,7 +40,7 @@ def run_script(
         env=environment(**env),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
 
 

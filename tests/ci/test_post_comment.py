@@ -83,7 +83,7 @@ def post(github: GitHub, folder: Path, report: str = "**PASS**", **run: Any) -> 
         no_proxy="127.0.0.1",
     )
     words = [sys.executable, str(SCRIPTS / "post_comment.py"), "report.md", "cpu"]
-    done = subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
