@@ -22,28 +22,32 @@ class MergeError(Exception):
 
 @dataclass(frozen=True)
 class Part:
-    """A results folder: the facts of its run, its verdicts, and the files of its cells.
+    """A results folder: the facts of its run, and its lists of records by file name.
 
     ``cells``: ids that the run was asked for. A control that it measured beside them is not one.
     """
 
     path: Path
     facts: dict[str, Any]
-    verdicts: list[dict[str, Any]]
+    lists: dict[str, list[Any]]
     cells: tuple[str, ...]
 
     @classmethod
     def read(cls, path: Path) -> Part:
         """Raises MergeError on a folder that holds no finished run."""
-        facts, verdicts = _json(path / RUN, dict), _json(path / VERDICTS, list)
+        facts = _json(path / RUN, dict)
+        names = {VERDICTS, *(file.name for file in path.glob("*.json"))} - {RUN}
+        lists = {name: _json(path / name, list) for name in sorted(names)}
         cells = facts.get("cells")
         if facts.get("exit_reason") == "running" or not isinstance(cells, list):
             raise MergeError(f"{path}: its run has not finished")
-        return cls(path, facts, verdicts, tuple(map(str, cells)))
+        return cls(path, facts, lists, tuple(map(str, cells)))
 
-    def file_of(self, cell: str) -> Path:
-        """Where the cell's measurement lies, if it was measured."""
-        return self.path / "cells" / f"{cell.replace('/', '-')}.json"
+    def files(self, *, own: bool) -> dict[Path, Path]:
+        """Files named after a cell: path in the folder -> path; ``own``: of the cells asked for."""
+        asked = {cell.replace("/", "-") for cell in self.cells}
+        found = (path for path in self.path.rglob("*.json") if path.parent != self.path)
+        return {p.relative_to(self.path): p for p in found if (p.stem in asked) is own}
 
 
 def merge(folders: Sequence[Path], target: Path) -> dict[str, Any]:
@@ -61,11 +65,12 @@ def merge(folders: Sequence[Path], target: Path) -> dict[str, Any]:
     try:
         if target.exists() and any(target.iterdir()):
             raise MergeError(f"{target} is not empty; give another folder with -o")
-        (target / "cells").mkdir(parents=True, exist_ok=True)
-        for name, source in _files(parts).items():
-            shutil.copyfile(source, target / "cells" / name)
-        verdicts = [verdict for part in parts for verdict in part.verdicts]
-        write_text(target / VERDICTS, json.dumps(verdicts, indent=1) + "\n")
+        for place, source in _files(parts).items():
+            (target / place).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, target / place)
+        for name in sorted({name for part in parts for name in part.lists}):
+            records = [record for part in parts for record in part.lists.get(name, ())]
+            write_text(target / name, json.dumps(records, indent=1) + "\n")
         write_text(target / RUN, json.dumps(facts, indent=1, sort_keys=True) + "\n")
     except OSError as error:
         raise MergeError(f"cannot write {target}: {error.strerror or error}") from error
@@ -105,11 +110,13 @@ def _facts(parts: Sequence[Part]) -> dict[str, Any]:
     }
 
 
-def _files(parts: Sequence[Part]) -> dict[str, Path]:
-    """File name -> where it comes from; a shard's own cells win over its neighbours' controls."""
-    found = {path.name: path for part in parts for path in (part.path / "cells").glob("*.json")}
-    owned = (part.file_of(cell) for part in parts for cell in part.cells)
-    return {**found, **{path.name: path for path in owned if path.is_file()}}
+def _files(parts: Sequence[Part]) -> dict[Path, Path]:
+    """Place -> source; a shard's own cells win over its neighbours' controls."""
+    found: dict[Path, Path] = {}
+    for own in (False, True):
+        for part in parts:
+            found |= part.files(own=own)
+    return found
 
 
 def _json(path: Path, kind: type[Any]) -> Any:

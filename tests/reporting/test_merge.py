@@ -30,6 +30,9 @@ def part(folder: Path, *cells: str, beside: tuple[str, ...] = (), **facts: Any) 
     told = {**FACTS, **times, "shard": f"{hour}/2", "cells": cells, **facts}
     (folder / "run.json").write_text(json.dumps(told))
     (folder / "verdicts.json").write_text(json.dumps([{"cell": c, "verdict": "OK"} for c in cells]))
+    (folder / "more.json").write_text(json.dumps([{"cell": c} for c in cells]))
+    (folder / "pairs").mkdir()
+    (folder / "pairs" / f"{cells[0].replace('/', '-')}.json").write_text(folder.name)
     for cell in (*cells, *beside):
         (folder / "cells" / f"{cell.replace('/', '-')}.json").write_text(folder.name)
     return folder
@@ -51,7 +54,13 @@ def test_shards_become_one_run(shards: tuple[Path, Path], tmp_path: Path) -> Non
     assert facts["merged"] == ["2/2", "1/2"]
     verdicts = json.loads((tmp_path / "out" / "verdicts.json").read_text())
     assert {verdict["cell"] for verdict in verdicts} == set(facts["cells"])
+    more = json.loads((tmp_path / "out" / "more.json").read_text())
+    assert {record["cell"] for record in more} == set(facts["cells"])
     files = {path.stem: path.read_text() for path in (tmp_path / "out" / "cells").iterdir()}
+    assert {path.name for path in (tmp_path / "out" / "pairs").iterdir()} == {
+        "t-none-w-bs1.json",
+        "t-b-w-bs1.json",
+    }
     assert files == {"t-none-w-bs1": "one", "t-a-w-bs1": "one", "t-b-w-bs1": "two"}
 
 
