@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -60,8 +59,16 @@ def _facts(suites: list[Any]) -> RunFacts:
         for name, value in _properties(suite):
             if found.setdefault(name, value) != value:
                 raise ValueError(f"two runs in one file: {PREFIX}{name} {found[name]!r}, {value!r}")
-    known = {f.name: found[f.name] for f in fields(RunFacts) if f.name in found}
-    return RunFacts(**{**known, "deselected": _count(found.get("deselected", "0"))})
+    return RunFacts(
+        profile=found.get("profile", ""),
+        manifest=found.get("manifest", ""),
+        fingerprint=found.get("fingerprint", ""),
+        commit=found.get("commit", ""),
+        shard=found.get("shard", ""),
+        keyword=found.get("keyword", ""),
+        deselected=_count(found.get("deselected", "0")),
+        updating=found.get("updating", ""),
+    )
 
 
 def _count(text: str) -> int:
