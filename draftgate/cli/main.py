@@ -10,6 +10,10 @@ from typing import Annotated
 import typer
 
 from draftgate import __version__
+from draftgate.cli.commands.baselines import baselines
+from draftgate.cli.commands.gate import gate
+from draftgate.cli.commands.history import history
+from draftgate.cli.commands.merge import merge
 from draftgate.cli.commands.plan import plan
 from draftgate.cli.commands.replay import replay
 from draftgate.cli.commands.simulate import simulate
@@ -85,9 +89,14 @@ def draftgate(
       draftgate plan                       cells, engine starts and time of the default profile
       draftgate plan --profile cpu-full    the same for another profile
       pytest perf_tests --profile cpu      measure and judge
+      draftgate gate junit.xml             may the change pass, by the run's JUnit
     """
 
 
+app.add_typer(baselines, name="baselines")
+app.command()(gate)
+app.add_typer(history, name="history")
+app.command()(merge)
 app.command()(plan)
 app.command()(replay)
 app.command()(simulate)

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from draftgate.plugin import cells
+from draftgate.plugin import cells, selection
 from draftgate.plugin.fixtures import perf, perf_gate
 from draftgate.plugin.options import Options, add_options
+from draftgate.plugin.run_facts import run_facts
 from draftgate.plugin.stash import GATE, PROFILE, PROFILE_ERROR
 
 if TYPE_CHECKING:
@@ -56,7 +57,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         raise pytest.UsageError(error)
     profile = config.stash.get(PROFILE, None)
     if profile is not None:
+        selection.keep_shard(config, items, profile)
+        selection.tell_cells(items)
         cells.order(items, profile, grouped_by_scenario=profile.plan.resident is not None)
+
+
+def pytest_deselected(items: list[pytest.Item]) -> None:
+    """Remember that tests of cells were left out: such a run proves nothing to a gate."""
+    selection.count_deselected(items)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -85,7 +93,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """End the engines, update baselines, write what was measured - after Ctrl-C too."""
     if found := session.config.stash.get(GATE, None):
         found.progress.clear()
-        session.exitstatus = found.finish(exitstatus)
+        session.exitstatus = found.finish(exitstatus, run_facts(found, session.config))
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from draftgate.plugin.cells import cell_of
+from draftgate.plugin.run_facts import tell_junit
 from draftgate.plugin.stash import GATE
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ def perf_gate(request: pytest.FixtureRequest) -> Gate:
     found = request.config.stash.get(GATE, None)
     if found is None:  # a worker of pytest-xdist
         pytest.fail("cells share the machine's cores: run perf tests without -n", pytrace=False)
+    tell_junit(found, request)
     found.start_engines()
     found.progress.clear()
     return found
@@ -94,7 +96,7 @@ class Perf:
         self.item.user_properties += [
             (f"perf.{key}", value)
             for key, value in verdict.record().items()
-            if value not in (None, "")
+            if value not in (None, "") and key != "cell"  # told at collection, for skips too
         ]
         lines = [verdict.line(), details] if self.gate.fails(verdict) else []
         if lines := [line for line in (*lines, self.gate.unwritten) if line]:

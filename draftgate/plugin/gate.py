@@ -14,8 +14,10 @@ from draftgate.baseline.store import BaselineStore
 from draftgate.engine.errors import EngineError
 from draftgate.measure.arms import Arms
 from draftgate.measure.session import Measured, MeasureError, Session
+from draftgate.plugin.history import append_history
 from draftgate.plugin.options import Options
 from draftgate.plugin.progress import ProgressLine
+from draftgate.plugin.pruning import Pruned, prune_baselines
 from draftgate.plugin.surroundings import Surroundings
 from draftgate.plugin.updating import Updated, update_baselines
 from draftgate.profile.cells import Cell
@@ -23,7 +25,9 @@ from draftgate.profile.model import Profile
 from draftgate.reporting.results_folder import ResultsError, ResultsFolder
 from draftgate.verdict.cell import CellJudge
 from draftgate.verdict.equality import OUTPUTS_EQUAL_CONTROL
+from draftgate.verdict.evidence import RunFacts
 from draftgate.verdict.kinds import FailurePolicy, VerdictKind
+from draftgate.verdict.manifest import IDENTITIES
 from draftgate.verdict.precondition import precondition
 from draftgate.verdict.verdict import Verdict
 from draftgate.workload.errors import WorkloadError
@@ -32,7 +36,6 @@ EXPLAINED = (EngineError, WorkloadError, BaselineError, MeasureError)
 """Errors whose message is complete: they fail a test without a traceback."""
 
 MEASUREMENT = "measurement"
-IDENTITIES = "identities"
 
 
 @dataclass
@@ -54,6 +57,7 @@ class Gate:
     surroundings: Surroundings
     verdicts: list[Verdict] = field(default_factory=list)
     updated: Updated = field(default_factory=Updated)
+    pruned: Pruned = field(default_factory=Pruned)
     unwritten: str = ""
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
     engines_ready_s: float = 0.0
@@ -116,7 +120,7 @@ class Gate:
         required = self.options.requires_baseline(self.profile.fingerprint)
         return verdict.fails(FailurePolicy(require_baseline=required))
 
-    def finish(self, exitstatus: int) -> int:
+    def finish(self, exitstatus: int, about: RunFacts) -> int:
         """End the engines, update baselines, write the run's files; returns the exit status."""
         self.arms.close()
         self._keep()
@@ -128,10 +132,14 @@ class Gate:
             self.surroundings.provenance,
             refusal=_refusal(exitstatus),
         )
+        self.pruned = prune_baselines(self, exitstatus, about)
         reason = _reason(exitstatus)
-        if self.updated.problems and exitstatus == 0:
+        if (self.updated.problems or self.pruned.problem) and exitstatus == 0:
             reason, exitstatus = "baselines_refused", int(pytest.ExitCode.TESTS_FAILED)
-        self._write_run(reason)
+        self._write_run(reason, about)
+        self.unwritten = self.unwritten or append_history(
+            self.options.history, self.started, self.session.all_measured()
+        )
         if self.unwritten and exitstatus == 0:
             exitstatus = int(pytest.ExitCode.TESTS_FAILED)
         return exitstatus
@@ -154,9 +162,11 @@ class Gate:
         except ResultsError as error:
             self.unwritten = str(error)
 
-    def _write_run(self, exit_reason: str) -> None:
+    def _write_run(self, exit_reason: str, about: RunFacts) -> None:
         facts = {
             "profile": self.profile.name,
+            "manifest": about.manifest,
+            "shard": about.shard,
             "cells": [cell.id for cell in self.cells],
             "fingerprint": self.surroundings.fingerprint.model_dump(mode="json"),
             "provenance": self.surroundings.provenance.model_dump(mode="json"),

@@ -46,6 +46,16 @@ def add_options(parser: pytest.Parser) -> None:
         help="a metric without a baseline fails (default under CI where the profile "
         "declares a fingerprint)",
     )
+    add("--shard", default="", metavar="i/n", help="measure the scenarios of shard i of n only")
+    add(
+        "--prune-baselines",
+        action="store_true",
+        help="after a full run that passed, delete this machine's baselines of cells that no "
+        "profile has",
+    )
+    add(
+        "--perf-history", type=Path, metavar="FILE", help="append the run to a history (JSON lines)"
+    )
 
 
 def _update(text: str) -> str:
@@ -68,6 +78,9 @@ class Options:
     baseline_dir: Path
     results: Path | None
     require_baseline: bool | None
+    shard: str = ""
+    prune: bool = False
+    history: Path | None = None
 
     @classmethod
     def from_pytest(cls, config: pytest.Config) -> Options:
@@ -80,6 +93,9 @@ class Options:
             baseline_dir=get("baseline_dir"),
             results=get("perf_json"),
             require_baseline=get("perf_require_baseline"),
+            shard=get("shard"),
+            prune=get("prune_baselines"),
+            history=get("perf_history"),
         )
 
     def again(self) -> list[str]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 import shlex
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from draftgate.baseline.age import OLD_DAYS, old_places
 from draftgate.verdict.kinds import VerdictKind
 
 if TYPE_CHECKING:
@@ -64,8 +66,21 @@ def _notes(gate: Gate, config: pytest.Config) -> Iterator[str]:
             f"baselines in {gate.store.root}: {said}. The verdicts above are against the "
             "baselines before this update."
         )
+    yield from gate.pruned.notes()
+    yield from _aged(gate)
     if gate.unwritten:
         yield gate.unwritten
+
+
+def _aged(gate: Gate) -> Iterator[str]:
+    """Baselines of this machine that are old; what was just written is not."""
+    machine = gate.surroundings.fingerprint
+    old = old_places(gate.store.root, (machine.key, machine.isa_class), datetime.now(UTC).date())
+    if old:
+        yield (
+            f"{len(old)} baseline files are older than {OLD_DAYS} days (the oldest of "
+            f"{old[0].written}): measure them again with --update-baselines=all"
+        )
 
 
 def _creating(gate: Gate, config: pytest.Config) -> str:

@@ -18,6 +18,7 @@ from draftgate.verdict.verdict import Verdict
 DEFAULT_PARENT = Path("results")
 LATEST = "latest"
 RUN = "run.json"
+VERDICTS = "verdicts.json"
 
 
 class ResultsError(Exception):
@@ -66,7 +67,7 @@ class ResultsFolder:
         """Keep the verdicts so far, as flat records."""
         records = [verdict.record() for verdict in verdicts]
         with self._explaining():
-            write_text(self.path / "verdicts.json", json.dumps(records, indent=1) + "\n")
+            write_text(self.path / VERDICTS, json.dumps(records, indent=1) + "\n")
 
     def write_run(self, facts: dict[str, Any]) -> None:
         """Keep the run's own facts: profile, fingerprint, provenance, start, end, exit reason."""

@@ -65,6 +65,17 @@ def test_keyword_selects_cells_and_counts_their_controls(capsys: Captured) -> No
     assert captured.err.startswith("cells 18 (with 9 more of their controls), engine starts 2,")
 
 
+def test_shards_together_are_the_plan(capsys: Captured) -> None:
+    cells = []
+    for i in (1, 2, 3):
+        words = ["plan", "--profile", "cpu", "--format", "json", "--shard", f"{i}/3"]
+        assert run(words) == 0
+        cells += [record["cell"] for record in json.loads(capsys.readouterr().out)]
+    assert sorted(cells) == sorted(cell.id for cell in load_profile("cpu").cells())
+    assert run(["plan", "--profile", "cpu", "--shard", "3/2"]) == 1
+    assert "--shard '3/2': write i/n" in capsys.readouterr().err
+
+
 def test_keyword_also_matches_the_pytest_id(capsys: Captured) -> None:
     assert run(["plan", "--profile", "cpu", "-k", "mtp-k3-gsm8k-bs1", "--format", "json"]) == 0
     cells = [record["cell"] for record in json.loads(capsys.readouterr().out)]
