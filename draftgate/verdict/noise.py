@@ -37,32 +37,45 @@ class Difference:
 
     def p_below(self) -> float:
         """One-sided p of "the value is not below the baseline"."""
-        from scipy.special import stdtr  # scipy.stats takes a second to import
-
-        return float(stdtr(self.dof, self.log_ratio / self.standard_error))
+        return self._tail(self.log_ratio)
 
     def p_above(self) -> float:
         """One-sided p of "the value is not above the baseline"."""
-        return 1 - self.p_below()
+        return self._tail(-self.log_ratio)
+
+    def quantile(self, probability: float) -> float:
+        """Of the noise of the log ratio."""
+        from scipy.special import stdtrit
+
+        return float(stdtrit(self.dof, probability)) * self.standard_error
 
     def half_width(self, level: float = 0.95) -> float:
         """Half the confidence interval of the log ratio."""
-        from scipy.special import stdtrit
+        return self.quantile((1 + level) / 2)
 
-        return float(stdtrit(self.dof, (1 + level) / 2)) * self.standard_error
+    def _tail(self, log_ratio: float) -> float:
+        from scipy.special import stdtr  # scipy.stats takes a second to import
+
+        return float(stdtr(self.dof, log_ratio / self.standard_error))
+
+
+def log_gain(change: float, higher_is_better: bool) -> float:
+    """A relative change for the better (negative: for the worse) on the scale of log gains."""
+    return math.log1p(change) if higher_is_better else -math.log1p(-change)
+
+
+def pooled(parts: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Standard error and Welch-Satterthwaite degrees of freedom of summed (variance, dof) parts."""
+    variance = math.fsum(part for part, _ in parts)
+    spread = math.fsum(part**2 / dof for part, dof in parts if part)
+    return math.sqrt(variance), variance**2 / spread if spread else math.inf
 
 
 def difference(value: Sessions, baseline: Sessions, model: NoiseModel) -> Difference:
     """Compare session medians in logs; all samples positive, no empty session."""
     groups = [_Group.of(value), _Group.of(baseline)]
     parts = [_between(groups, model), *((g.noise, g.round_dof) for g in groups)]
-    variance = math.fsum(part for part, _ in parts)
-    spread = math.fsum(part**2 / dof for part, dof in parts if part)
-    return Difference(
-        log_ratio=groups[0].mean - groups[1].mean,
-        standard_error=math.sqrt(variance),
-        dof=variance**2 / spread if spread else math.inf,
-    )
+    return Difference(groups[0].mean - groups[1].mean, *pooled(parts))
 
 
 @dataclass(frozen=True)

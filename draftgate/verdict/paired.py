@@ -1,0 +1,39 @@
+"""How sure is a difference of interleaved pairs? Log ratios, t, and the shift between starts.
+
+What drifts slowly hits both sides of a pair alike and cancels in its ratio. What a process start
+brings (memory layout, placement) does not: it is the same in all pairs of the same two processes,
+so that many pairs of one start look surer than they are. The shift is estimated over starts, and
+is never taken to be below the noise model's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from draftgate.verdict.noise import Difference, NoiseModel, pooled
+
+Pair = tuple[float, float]
+"""Candidate and reference, timed next to each other, both positive."""
+
+PairedSessions = Sequence[Sequence[Pair]]
+"""One inner sequence for each pair of process starts, a pair for each two neighbouring rounds."""
+
+
+def paired_difference(sessions: PairedSessions, model: NoiseModel) -> Difference:
+    """log(candidate / reference), mean over pairs, sessions weighted alike.
+
+    No empty session; at least two pairs in some session, or two sessions.
+    """
+    logs = [np.array([math.log(value / other) for value, other in pairs]) for pairs in sessions]
+    means = np.array([ratios.mean() for ratios in logs])
+    count, within_dof = len(logs), sum(map(len, logs)) - len(logs)
+    squares = math.fsum(float(((ratios - ratios.mean()) ** 2).sum()) for ratios in logs)
+    pair_variance = squares / within_dof if within_dof else 0.0
+    noise = pair_variance * float(np.mean([1 / len(ratios) for ratios in logs]))
+    seen = max(0.0, float(means.var(ddof=1)) - noise) if count > 1 else 0.0
+    floor = 2 * model.session_sd_floor**2  # two processes, each with its shift
+    shift = (max(seen, floor) / count, count - 1 if seen > floor else math.inf)
+    return Difference(float(means.mean()), *pooled([shift, (noise / count, within_dof)]))
