@@ -19,8 +19,9 @@ from draftgate.verdict.paired import PairedSessions, paired_difference
 from draftgate.verdict.rule import TimedRule, kind_of, weighed
 from draftgate.verdict.verdict import Verdict
 
-CONFIRMABLE = frozenset({VerdictKind.SUSPECT, VerdictKind.REGRESSED, VerdictKind.UNSTABLE})
-"""Kinds of a timed screening that a reference can settle."""
+CONFIRMABLE = frozenset({VerdictKind.SUSPECT, VerdictKind.REGRESSED})
+"""Timed screenings that turn a gate red only behind a second, independent test. Not UNSTABLE: both
+tests are then needed for a false alarm, so that at most alpha^2 of equal gates are red."""
 
 
 def needs_confirmation(screened: Verdict) -> bool:

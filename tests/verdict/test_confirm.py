@@ -105,7 +105,7 @@ def test_a_verdict_without_limit_cannot_be_confirmed():
 
 def test_which_verdicts_need_confirmation():
     found = {kind for kind in VerdictKind if needs_confirmation(replace(SUSPECT, verdict=kind))}
-    assert found == {VerdictKind.SUSPECT, VerdictKind.REGRESSED, VerdictKind.UNSTABLE}
+    assert found == {VerdictKind.SUSPECT, VerdictKind.REGRESSED}
     assert not needs_confirmation(replace(SUSPECT, limit=0.0))
 
 
