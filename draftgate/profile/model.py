@@ -110,8 +110,9 @@ class Plan(Part):
     Warm-up rounds run until two successive ones agree within ``warmup_tolerance`` (relative) or
     ``warmup_max`` have run. ``batch_mode``: ``mixed`` keeps different prompts in flight,
     ``replicated`` repeats one prompt batch-size times. ``resident``: engines that fit in memory
-    together, None: all. ``session_sd``: least relative shift of speed between two process starts
-    that verdicts reckon with (standard deviation; `draftgate power --noise` fits it).
+    together, None: all. ``session_sd``, ``start_sd``: least relative shifts of speed that verdicts
+    reckon with, between sessions and between process starts in the same minutes (standard
+    deviations; `draftgate power --noise` fits them).
     """
 
     rounds: Count = 3
@@ -119,6 +120,7 @@ class Plan(Part):
     warmup_tolerance: RelativeLoss = 0.1
     sessions: Count = 1
     session_sd: RelativeLoss = 0.01
+    start_sd: RelativeLoss = 0.005
     resident: Count | None = None
     batch_mode: Literal["mixed", "replicated"] = "mixed"
     estimate: Estimate = Estimate()

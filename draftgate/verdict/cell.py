@@ -33,7 +33,7 @@ class CellJudge:
 
     ``broken``: identities that do not hold. ``limits``: largest tolerated relative losses by
     metric; those of the timed baseline, written by hand, win. ``can_confirm``: a reference stage
-    follows (`confirm`).
+    follows (`confirm`). ``acceptance_noise``: see `Factors`.
     """
 
     facts: CellFacts
@@ -43,6 +43,7 @@ class CellJudge:
     limits: Mapping[str, float]
     rule: TimedRule = field(default_factory=TimedRule)
     can_confirm: bool = False
+    acceptance_noise: float = 0.0
 
     def judge(self, metric: str) -> Verdict:
         """The verdict on ``metric``. Raises KeyError on a metric that the cell does not have."""
@@ -62,6 +63,7 @@ class CellJudge:
             self._tokens_per_step_ratio(),
             self._ratio("step_time_ms"),
             {stage: ms for stage in STAGES if (ms := self._change(f"{stage}_ms")) is not None},
+            self.acceptance_noise,
         )
 
     def _unjudgeable(

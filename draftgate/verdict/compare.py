@@ -30,6 +30,9 @@ DEFAULT_LIMITS: Mapping[str, float] = {
 """Largest tolerated relative losses where nobody states others; those of acceptance hold where it
 is not exact."""
 
+INEXACT_ACCEPTANCE = 0.01
+"""Tokens per step that move by less are called unchanged where they are not exact."""
+
 RED = frozenset({VerdictKind.REGRESSED, VerdictKind.IMPLAUSIBLE})
 INCOMPLETE = frozenset({VerdictKind.INVALID, VerdictKind.STALE, VerdictKind.UNBASELINED})
 
@@ -117,8 +120,6 @@ class _Comparison:
             evidence = f"the first run cannot be a baseline: {problem['loc']}: {problem['msg']}"
             yield Verdict(self.cell, MEASUREMENT, VerdictKind.INVALID, evidence=evidence)
             return
-        if self.after.facts.agreement is not None:
-            yield judge.judge(OUTPUTS_EQUAL_CONTROL)
         yield from self._acceptance(judge, self.before, self.after)
         yield from self._timed(judge, self.before, self.after)
 
@@ -141,16 +142,19 @@ class _Comparison:
             TimedBaseline(workload_hash=facts.workload_hash, metrics=samples) if samples else None,
             self.limits,
             self.rule,
+            acceptance_noise=0.0 if after.exact_against(before) else INEXACT_ACCEPTANCE,
         )
 
     def _acceptance(self, judge: CellJudge, before: Recorded, after: Recorded) -> Iterable[Verdict]:
         if after.exact_against(before):
             exact = before.facts.exact, after.facts.exact
-            return [
-                judge.judge(metric.name)
+            equality = [OUTPUTS_EQUAL_CONTROL] if after.facts.agreement else []
+            found = [
+                metric.name
                 for metric in EXACT_METRICS
                 if any(getattr(counts, metric.attribute) is not None for counts in exact)
             ]
+            return [judge.judge(metric) for metric in (*equality, *found)]
         return [
             self._unjudgeable(judge, before, metric)
             or judge_tolerance(

@@ -22,9 +22,14 @@ MEDIAN_VARIANCE = math.pi / 2  # of a median, relative to the mean's (normal noi
 
 @dataclass(frozen=True)
 class NoiseModel:
-    """``session_sd_floor``: least relative shift between process starts, in (0, 1)."""
+    """Least relative shifts (standard deviations), in (0, 1), whatever the samples show.
+
+    ``session_sd_floor``: between sessions, hours or days apart. ``start_sd_floor``: between process
+    starts in the same minutes, as the sides of interleaved pairs are.
+    """
 
     session_sd_floor: float = 0.01
+    start_sd_floor: float = 0.005
 
 
 @dataclass(frozen=True)

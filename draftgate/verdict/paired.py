@@ -32,6 +32,6 @@ def paired_difference(sessions: PairedSessions, model: NoiseModel) -> Difference
     pair_variance = math.fsum(map(squares, logs)) / within_dof if within_dof else 0.0
     noise = pair_variance * statistics.fmean(1 / len(ratios) for ratios in logs)
     seen = max(0.0, squares(means) / (count - 1) - noise) if count > 1 else 0.0
-    floor = 2 * model.session_sd_floor**2  # two processes, each with its shift
+    floor = 2 * model.start_sd_floor**2  # two processes, each with its shift
     shift = (max(seen, floor) / count, count - 1 if seen > floor else math.inf)
     return Difference(statistics.fmean(means), *pooled([shift, (noise / count, within_dof)]))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from draftgate.profile.model import Profile
     from draftgate.verdict.power.engine_noise import EngineNoise
     from draftgate.verdict.power.fault import Fault
+    from draftgate.verdict.power.simulated_gate import Design
 
 _COLUMNS = (
     Column("fault"),
@@ -59,6 +60,10 @@ def power(
     reference: Annotated[
         bool, typer.Option(help="Confirm suspects against a reference, as --perf-reference does.")
     ] = True,
+    starts: Annotated[
+        int, typer.Option(min=1, help="Process starts of either side that confirm a suspect.")
+    ] = 1,
+    pairs: Annotated[int, typer.Option(min=1, help="Interleaved pairs of rounds a start.")] = 10,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the draws.")] = 42,
     output: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.TABLE,
 ) -> None:
@@ -82,14 +87,14 @@ def power(
 
     loaded = _limited(load_profile(profile), limit)
     engine = _noise(noise or ())
-    design = Design(reference=reference, hit=hit)
+    design = Design(reference=reference, hit=hit, confirm_sessions=starts, confirm_pairs=pairs)
     rates = []
     for planted in _faults(fault, size):
         outcomes = SimulatedGate(loaded, engine, planted, design).run(gates, seed)
         rates.append(Rate.of(planted, outcomes))
     emit([_rounded(asdict(rate)) for rate in rates], _COLUMNS, output)
     stream = sys.stdout if output is Format.TABLE else sys.stderr
-    print(_summary(loaded, engine, design.reference), file=stream)
+    print(_summary(loaded, engine, design), file=stream)
 
 
 def _limited(profile: Profile, limit: float | None) -> Profile:
@@ -130,13 +135,19 @@ def _rounded(record: dict[str, object]) -> dict[str, object]:
     return {k: round(v, _DIGITS) if isinstance(v, float) else v for k, v in record.items()}
 
 
-def _summary(profile: Profile, noise: EngineNoise, reference: bool) -> str:
+def _summary(profile: Profile, noise: EngineNoise, design: Design) -> str:
     from draftgate.verdict.family import manifest_comparisons
 
     count = len(manifest_comparisons(profile))
-    confirmed = "suspects confirmed by pairs" if reference else "no reference"
+    confirmed = (
+        f"suspects confirmed by {design.confirm_sessions} x {design.confirm_pairs} pairs"
+        if design.reference
+        else "no reference"
+    )
     return (
-        f"profile {profile.name}: {count} timed comparisons, {confirmed}; noise "
+        f"profile {profile.name}: {count} timed comparisons, {confirmed}, rules reckon with "
+        f"{100 * profile.plan.session_sd:g} % between sessions and "
+        f"{100 * profile.plan.start_sd:g} % between starts; noise of the simulated engine "
         f"(one standard deviation): machine {100 * noise.machine_sd:.1f} %, "
         f"start {100 * noise.session_sd:.1f} %, round {100 * noise.round_sd:.1f} %"
     )

@@ -47,8 +47,8 @@ class Design:
 
     baseline_sessions: int = 3
     rounds: int = 5
-    confirm_sessions: int = 5
-    confirm_pairs: int = 3
+    confirm_sessions: int = 1
+    confirm_pairs: int = 10
     reference: bool = True
     hit: int = 1
 
@@ -166,7 +166,7 @@ class SimulatedGate:
         factors = judge.factors(metric)
         if not (self.design.reference and needs_confirmation(screened)):
             return screened, factors
-        pairs = self._pairs(cell, metric, drawn.machine_shift, random)
+        pairs = self._pairs(cell, metric, drawn, random)
         verdict = judge_confirmation(screened, pairs, rule=judge.rule, cause=factors.text())
         return verdict, factors
 
@@ -203,22 +203,36 @@ class SimulatedGate:
                 yield cell, judge.factors("output_throughput")
 
     def _pairs(
-        self, cell: int, metric: str, machine_shift: float, random: np.random.Generator
+        self, cell: int, metric: str, drawn: _Draw, random: np.random.Generator
     ) -> list[list[tuple[float, float]]]:
-        """Rounds of candidate and reference beside each other; the machine's shift hits both."""
+        """Rounds of candidate and reference beside each other; the machine's shift hits both.
+
+        The candidate's first start is the one that was screened: its engine is still there.
+        """
         slow = self.fault.log_slowdown if cell in self._hit else 0.0
-        shift = machine_shift if metric == "output_throughput" else 0.0
-        level = math.log(LEVEL[metric]) + shift
-        sides = [level - slow + self._starts(metric, random), level + self._starts(metric, random)]
-        candidate, reference = (np.exp(side).tolist() for side in sides)
-        return [list(zip(*both, strict=True)) for both in zip(candidate, reference, strict=True)]
+        level = math.log(LEVEL[metric])
+        if metric == "output_throughput":
+            level += drawn.machine_shift
+        screened = drawn.start(cell)
+        if metric == "speedup":
+            screened -= drawn.start(int(self._controls[cell]))
+        starts = self._starts(metric, random)
+        starts[0] = screened
+        candidate = level - slow + starts + self._rounds(metric, random)
+        reference = level + self._starts(metric, random) + self._rounds(metric, random)
+        return [
+            list(zip(*both, strict=True))
+            for both in zip(np.exp(candidate).tolist(), np.exp(reference).tolist(), strict=True)
+        ]
 
     def _starts(self, metric: str, random: np.random.Generator) -> Array:
-        """Noise of one side; a speed-up has that of two engines."""
-        engines = 2 if metric == "speedup" else 1
+        """Shifts of the process starts that confirm; a speed-up has those of two engines."""
+        shape = (self.design.confirm_sessions, 1)
+        return random.normal(0, _engines(metric) * self.noise.session_sd, shape)
+
+    def _rounds(self, metric: str, random: np.random.Generator) -> Array:
         shape = (self.design.confirm_sessions, self.design.confirm_pairs)
-        session = random.normal(0, math.sqrt(engines) * self.noise.session_sd, (shape[0], 1))
-        return session + random.normal(0, math.sqrt(engines) * self.noise.round_sd, shape)
+        return random.normal(0, _engines(metric) * self.noise.round_sd, shape)
 
 
 @dataclass(frozen=True)
@@ -234,6 +248,10 @@ class _Draw:
         """Of the candidate's session."""
         return float(self.candidate.machine[self.gate, 0])
 
+    def start(self, cell: int) -> float:
+        """Shift of the candidate's process start."""
+        return float(self.candidate.start[self.gate, cell, 0])
+
     def samples(self, cell: int, *, baseline: bool = True) -> dict[str, Sessions]:
         """Every timed metric of a cell, sessions of rounds."""
         side = self.baseline if baseline else self.candidate
@@ -243,6 +261,11 @@ class _Draw:
         }
         found["step_time_ms"] = [[1e6 / value for value in s] for s in found["output_throughput"]]
         return found
+
+
+def _engines(metric: str) -> float:
+    """What the noise of two engines is to that of one."""
+    return math.sqrt(2) if metric == "speedup" else 1.0
 
 
 def _logs(speeds: Speeds, metric: str) -> Array:

@@ -16,12 +16,14 @@ Array = npt.NDArray[np.float64]
 class Speeds:
     """Log throughput, and log speed-up over the control's rounds beside it (0 of a control).
 
-    ``machine``: the machine's own shift, gates x sessions.
+    ``machine``: the machine's own shift, gates x sessions. ``start``: that of each process start,
+    gates x cells x sessions.
     """
 
     throughput: Array
     speedup: Array
     machine: Array
+    start: Array
 
 
 def draw(
@@ -44,7 +46,7 @@ def draw(
     beside = start[:, controls] + random.normal(0, noise.round_sd, shape)
     drafting = controls != np.arange(len(controls))
     speedup = (arm - beside) * drafting[None, :, None, None]
-    return Speeds(machine[:, None, :, None] + arm, speedup, machine)
+    return Speeds(machine[:, None, :, None] + arm, speedup, machine, start[..., 0])
 
 
 def session_estimate(logs: Array) -> Array:
