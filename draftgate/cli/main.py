@@ -11,10 +11,12 @@ import typer
 
 from draftgate import __version__
 from draftgate.cli.commands.baselines import baselines
+from draftgate.cli.commands.compare import compare
 from draftgate.cli.commands.gate import gate
 from draftgate.cli.commands.history import history
 from draftgate.cli.commands.merge import merge
 from draftgate.cli.commands.plan import plan
+from draftgate.cli.commands.power import power
 from draftgate.cli.commands.replay import replay
 from draftgate.cli.commands.simulate import simulate
 
@@ -97,7 +99,9 @@ app.add_typer(baselines, name="baselines")
 app.command()(gate)
 app.add_typer(history, name="history")
 app.command()(merge)
+app.command()(compare)
 app.command()(plan)
+app.command()(power)
 app.command()(replay)
 app.command()(simulate)
 

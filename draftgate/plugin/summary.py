@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from draftgate.baseline.age import OLD_DAYS, old_places
+from draftgate.reporting.sensitivity_line import sensitivity_line
 from draftgate.verdict.kinds import VerdictKind
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 LEAST_WIDTH = 100
 REMARKS = 10
 REMARKABLE = (
+    VerdictKind.SUSPECT,
     VerdictKind.IMPLAUSIBLE,
     VerdictKind.UNDERPOWERED,
     VerdictKind.UNSTABLE,
@@ -53,6 +55,8 @@ def write_summary(reporter: Any, gate: Gate) -> None:
 
 def _notes(gate: Gate, config: pytest.Config) -> Iterator[str]:
     yield from _remarks(gate.verdicts)
+    if line := sensitivity_line(gate.verdicts):
+        yield line
     unbaselined = {v.cell for v in gate.verdicts if v.verdict is VerdictKind.UNBASELINED}
     if unbaselined and not gate.options.update:
         yield (
