@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING
 
 from draftgate.engine.errors import EngineError
+from draftgate.engine.fault import Fault
 from draftgate.engine.fleet import StartCallback, start_many
 from draftgate.engine.host import EngineHost
+from draftgate.engine.interpreter import Interpreter
 from draftgate.engine.protocol import EngineInfo, RoundRequest
 from draftgate.engine.records import RoundRecord
 from draftgate.engine.spec import EngineSpec
@@ -22,9 +24,18 @@ HostFactory = Callable[["Scenario"], EngineHost]
 
 
 def host_factory(
-    log_dir: Path, *, max_num_seqs: Callable[[Scenario], int], seed: int
+    log_dir: Path,
+    *,
+    max_num_seqs: Callable[[Scenario], int],
+    seed: int,
+    interpreters: Mapping[str, Interpreter] = MappingProxyType({}),
+    fault: Callable[[Scenario], Fault | None] = lambda scenario: None,
 ) -> HostFactory:
-    """Makes the engine host of a scenario; the engine's log goes to ``log_dir``."""
+    """Makes the engine host of a scenario; the engine's log goes to ``log_dir``.
+
+    ``interpreters``: by the scenario's environment; one that is absent is this interpreter's.
+    ``fault``: what is planted in the scenario's engine on purpose.
+    """
 
     def make(scenario: Scenario) -> EngineHost:
         spec = EngineSpec.from_target(
@@ -33,7 +44,9 @@ def host_factory(
             max_num_seqs=max_num_seqs(scenario),
             seed=seed,
         )
-        return EngineHost(spec, label=scenario.id, log_dir=log_dir)
+        planted = spec.model_copy(update={"fault": fault(scenario)})
+        interpreter = interpreters.get(scenario.environment)
+        return EngineHost(planted, label=scenario.id, log_dir=log_dir, interpreter=interpreter)
 
     return make
 

@@ -50,6 +50,10 @@ def write_summary(reporter: Any, gate: Gate) -> None:
 
 
 def _notes(gate: Gate, config: pytest.Config) -> Iterator[str]:
+    if gate.options.fault is not None:
+        yield gate.options.fault.notice()
+    if gate.reference is not None:
+        yield f"reference: {gate.reference.name}, {gate.reference.interpreter.executable}"
     yield from _remarks(gate.verdicts)
     unbaselined = {v.cell for v in gate.verdicts if v.verdict is VerdictKind.UNBASELINED}
     if unbaselined and not gate.options.update:
@@ -76,7 +80,15 @@ def _creating(gate: Gate, config: pytest.Config) -> str:
 
 
 def _remarks(verdicts: Sequence[Verdict]) -> Iterator[str]:
-    lines = [v.line() for v in verdicts if v.verdict in REMARKABLE and not v.exact]
+    lines = [v.line() for v in verdicts if _is_remarkable(v)]
     yield from lines[:REMARKS]
     if len(lines) > REMARKS:
         yield f"and {len(lines) - REMARKS} more such verdicts, see verdicts.json"
+
+
+def _is_remarkable(verdict: Verdict) -> bool:
+    if not verdict.exact:
+        return verdict.verdict in REMARKABLE
+    # It equals the baseline and not the reference, or the reference and not the baseline.
+    differs = verdict.verdict is VerdictKind.OK and bool(verdict.evidence)
+    return differs or verdict.verdict is VerdictKind.BASELINE_DRIFT

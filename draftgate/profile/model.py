@@ -110,7 +110,8 @@ class Plan(Part):
     Warm-up rounds run until two successive ones agree within ``warmup_tolerance`` (relative) or
     ``warmup_max`` have run. ``batch_mode``: ``mixed`` keeps different prompts in flight,
     ``replicated`` repeats one prompt batch-size times. ``resident``: engines that fit in memory
-    together, None: all.
+    together, None: all. ``reference_pairs``: rounds timed beside a reference's, where one settles
+    a verdict.
     """
 
     rounds: Count = 3
@@ -118,6 +119,7 @@ class Plan(Part):
     warmup_tolerance: RelativeLoss = 0.1
     sessions: Count = 1
     resident: Count | None = None
+    reference_pairs: Count = 10
     batch_mode: Literal["mixed", "replicated"] = "mixed"
     estimate: Estimate = Estimate()
 
