@@ -84,6 +84,10 @@ class Reference:
             self._pairs[cell.id] = Pairs(tuple(run.rounds), tuple(run.control_rounds))
         return self._pairs[cell.id]
 
+    def compared(self) -> tuple[Measured, ...]:
+        """What was measured exactly on the reference so far."""
+        return self.session.all_measured()
+
     def all_pairs(self) -> dict[str, Pairs]:
         """The pairs played so far, by cell id."""
         return dict(self._pairs)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from draftgate.engine.errors import EngineError
 from draftgate.measure.metrics import higher_is_better
 from draftgate.measure.pairs import MetricPairs, Pairs, speedup_pairs
+from draftgate.measure.reference import twin
+from draftgate.measure.session import MeasureError
 from draftgate.verdict.cause import explain
 from draftgate.verdict.equality import OUTPUTS_EQUAL_CONTROL
 from draftgate.verdict.exact_cell import EXACT_METRICS, judge_exact_cell
@@ -57,6 +59,8 @@ class ReferenceStage:
                 return settle_exact(screened, self._against(measured, metric))
             return self._settle_timed(cell, screened)
         except EngineError as error:
+            if error.label not in (twin(s).id for s in (cell.scenario, cell.scenario.control)):
+                raise  # an engine under test died beside the reference
             self._note(one_sided(cell.id, "", error.summary, self.name))
             return screened
 
@@ -67,11 +71,22 @@ class ReferenceStage:
             theirs = ""
         except EngineError as other:
             theirs = other.summary
+        except MeasureError as other:
+            theirs = str(other)
         return one_sided(cell.id, error.summary, theirs, self.name)
 
     def one_sided(self) -> tuple[Verdict, ...]:
         """Cells that do not run on the reference, a verdict each."""
         return tuple(self._failures.values())
+
+    def summary(self) -> str:
+        """What was done with the reference, in a line."""
+        exact, timed = len(self.reference.compared()), len(self.reference.all_pairs())
+        missing = f", {len(self._failures)} do not run there" if self._failures else ""
+        return (
+            f"reference: {self.name} at {self.interpreter.executable}; cells compared in exact "
+            f"metrics: {exact}, timed in {self.reference.wanted} pairs: {timed}{missing}"
+        )
 
     def facts(self) -> dict[str, Any]:
         """For `run.json`: whose vLLM the reference is."""
@@ -83,7 +98,7 @@ class ReferenceStage:
 
     def write(self, folder: ResultsFolder) -> None:
         """Keep what was measured on the reference. Raises ResultsError."""
-        for measured in self.reference.session.all_measured():
+        for measured in self.reference.compared():
             folder.reference.write_cell(measured.measurement)
         for cell, pairs in self.reference.all_pairs().items():
             folder.write_pairs(cell, pairs.metrics())

@@ -53,7 +53,7 @@ def _notes(gate: Gate, config: pytest.Config) -> Iterator[str]:
     if gate.options.fault is not None:
         yield gate.options.fault.notice()
     if gate.reference is not None:
-        yield f"reference: {gate.reference.name}, {gate.reference.interpreter.executable}"
+        yield gate.reference.summary()
     yield from _remarks(gate.verdicts)
     unbaselined = {v.cell for v in gate.verdicts if v.verdict is VerdictKind.UNBASELINED}
     if unbaselined and not gate.options.update:
