@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 from draftgate.engine.errors import EngineError
 from draftgate.engine.fault import Fault
 from draftgate.engine.fleet import StartCallback, start_many
+from draftgate.engine.forkserver import can_fork_engines
 from draftgate.engine.host import EngineHost
 from draftgate.engine.interpreter import Interpreter
+from draftgate.engine.process import Launch, spawn
 from draftgate.engine.protocol import EngineInfo, RoundRequest
 from draftgate.engine.records import RoundRecord
 from draftgate.engine.spec import EngineSpec
@@ -28,11 +30,13 @@ def host_factory(
     *,
     max_num_seqs: Callable[[Scenario], int],
     seed: int,
+    launch: Launch = spawn,
     interpreters: Mapping[str, Interpreter] = MappingProxyType({}),
     fault: Callable[[Scenario], Fault | None] = lambda scenario: None,
 ) -> HostFactory:
     """Makes the engine host of a scenario; the engine's log goes to ``log_dir``.
 
+    ``launch`` starts the engine's process where it can be forked (`can_fork_engines`).
     ``interpreters``: by the scenario's environment; one that is absent is this interpreter's.
     ``fault``: what is planted in the scenario's engine on purpose.
     """
@@ -44,9 +48,14 @@ def host_factory(
             max_num_seqs=max_num_seqs(scenario),
             seed=seed,
         )
-        planted = spec.model_copy(update={"fault": fault(scenario)})
-        interpreter = interpreters.get(scenario.environment)
-        return EngineHost(planted, label=scenario.id, log_dir=log_dir, interpreter=interpreter)
+        interpreter = interpreters.get(scenario.environment, Interpreter.this())
+        return EngineHost(
+            spec.model_copy(update={"fault": fault(scenario)}),
+            label=scenario.id,
+            log_dir=log_dir,
+            interpreter=interpreter,
+            launch=launch if can_fork_engines(interpreter) else spawn,
+        )
 
     return make
 
@@ -56,10 +65,16 @@ class Arms:
 
     The control of the scenario that needs room stays where it can, since the two are timed in
     turn. A scenario whose engine failed stays failed: its cells report the same error, the others
-    go on.
+    go on. ``on_close`` is called after the engines have ended.
     """
 
-    def __init__(self, make: HostFactory, resident: int | None = None) -> None:
+    def __init__(
+        self,
+        make: HostFactory,
+        resident: int | None = None,
+        on_close: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._on_close = on_close
         self._make = make
         self._resident = resident
         self._hosts: dict[str, EngineHost] = {}  # least recently used first
@@ -115,6 +130,7 @@ class Arms:
         """End every engine."""
         while self._hosts:
             self._hosts.popitem()[1].close()
+        self._on_close()
 
     def _host(self, scenario: Scenario) -> EngineHost:
         if error := self._failed.get(scenario.id):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from draftgate.baseline.store import BaselineStore
+from draftgate.engine.forkserver import ForkServers
 from draftgate.engine.interpreter import Interpreter, InterpreterError
 from draftgate.measure.arms import Arms, host_factory
 from draftgate.measure.reference import REFERENCE, EnvironmentEngines, Reference
@@ -43,16 +44,7 @@ def build_gate(config: pytest.Config, profile: Profile, items: Sequence[pytest.I
     except ResultsError as error:
         raise pytest.UsageError(str(error)) from error
     progress = ProgressLine(config, len(cells), profile.plan.rounds)
-    arms = Arms(
-        host_factory(
-            folder.path / "logs",
-            max_num_seqs=_largest_batch(profile),
-            seed=profile.seed,
-            interpreters={REFERENCE: other} if other else {},
-            fault=options.fault.of if options.fault else lambda scenario: None,
-        ),
-        profile.plan.resident,
-    )
+    arms = _arms(profile, folder.path / "logs", options, other)
     here = Surroundings.here()
     session = Session(profile, arms, lru_cache(None)(load_workload), here.describe, progress)
     stage = _reference_stage(session, arms, here, progress, other) if other else None
@@ -77,6 +69,19 @@ def _reference_stage(
     )
     reference = Reference(session, theirs, profile.plan.reference_pairs, pairs.round_done)
     return ReferenceStage(reference, other, profile.limits.stated())
+
+
+def _arms(profile: Profile, log_dir: Path, options: Options, other: Interpreter | None) -> Arms:
+    forks = ForkServers(log_dir)
+    make = host_factory(
+        log_dir,
+        max_num_seqs=_largest_batch(profile),
+        seed=profile.seed,
+        launch=forks.launch,
+        interpreters={REFERENCE: other} if other else {},
+        fault=options.fault.of if options.fault else lambda scenario: None,
+    )
+    return Arms(make, profile.plan.resident, on_close=forks.close)
 
 
 def _cells(items: Sequence[pytest.Item]) -> list[Cell]:
