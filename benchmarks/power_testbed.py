@@ -24,6 +24,7 @@ from pathlib import Path
 from draftgate.baseline.store import BaselineStore
 from draftgate.cli.output import Column, Format, emit
 from draftgate.engine.fault import Fault
+from draftgate.engine.forkserver import ForkServers
 from draftgate.engine.interpreter import Interpreter
 from draftgate.measure.arms import Arms, host_factory
 from draftgate.measure.reference import EnvironmentEngines, Reference, twin
@@ -38,6 +39,7 @@ from draftgate.profile.cells import Cell, Scenario
 from draftgate.profile.model import Profile
 from draftgate.reporting.results_folder import ResultsFolder
 from draftgate.verdict.equality import OUTPUTS_EQUAL_CONTROL
+from draftgate.verdict.family import rule_of
 from draftgate.verdict.kinds import VerdictKind
 from draftgate.verdict.verdict import Verdict
 from draftgate.workload import load_workload
@@ -108,13 +110,15 @@ class Bench:
 
     def arms(self) -> Arms:
         faults = {plan.name: plan.fault for plan in PLANS}
+        forks = ForkServers(self.folder / "logs")
         make = host_factory(
             self.folder / "logs",
+            launch=forks.launch,
             max_num_seqs=lambda scenario: max(self.profile.batch_sizes(scenario.target)),
             seed=self.profile.seed,
             fault=lambda scenario: faults.get(scenario.environment),
         )
-        return Arms(make, self.profile.plan.resident)
+        return Arms(make, self.profile.plan.resident, on_close=forks.close)
 
     def gate(self, arms: Arms, plan: Plan, name: str) -> Gate:
         """A gate of its own on the resident engines."""
@@ -126,7 +130,9 @@ class Bench:
         )
         pairs = self.profile.plan.reference_pairs
         reference = Reference(session, theirs, pairs, silent.round_done)
-        stage = ReferenceStage(reference, Interpreter.this(), self.profile.limits.stated())
+        stage = ReferenceStage(
+            reference, Interpreter.this(), self.profile.limits.stated(), rule_of(self.profile)
+        )
         folder = ResultsFolder.create(self.folder / "results" / name)
         options = Options(str(PROFILE), None, None, self.folder / "baselines", None, None)
         cells = self.profile.cells()

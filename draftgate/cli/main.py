@@ -10,7 +10,9 @@ from typing import Annotated
 import typer
 
 from draftgate import __version__
+from draftgate.cli.commands.compare import compare
 from draftgate.cli.commands.plan import plan
+from draftgate.cli.commands.power import power
 from draftgate.cli.commands.replay import replay
 from draftgate.cli.commands.simulate import simulate
 
@@ -88,7 +90,9 @@ def draftgate(
     """
 
 
+app.command()(compare)
 app.command()(plan)
+app.command()(power)
 app.command()(replay)
 app.command()(simulate)
 

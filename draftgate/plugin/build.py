@@ -22,6 +22,7 @@ from draftgate.plugin.progress import ProgressLine
 from draftgate.plugin.reference_stage import ReferenceStage
 from draftgate.plugin.surroundings import Surroundings
 from draftgate.reporting.results_folder import ResultsError, ResultsFolder
+from draftgate.verdict.family import rule_of
 from draftgate.workload import load_workload
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def _reference_stage(
         profile, EnvironmentEngines(arms), session.load, here.elsewhere().describe, pairs
     )
     reference = Reference(session, theirs, profile.plan.reference_pairs, pairs.round_done)
-    return ReferenceStage(reference, other, profile.limits.stated())
+    return ReferenceStage(reference, other, profile.limits.stated(), rule_of(profile))
 
 
 def _arms(profile: Profile, log_dir: Path, options: Options, other: Interpreter | None) -> Arms:

@@ -25,6 +25,8 @@ from draftgate.profile.model import Profile
 from draftgate.reporting.results_folder import ResultsError, ResultsFolder
 from draftgate.verdict.cell import CellJudge
 from draftgate.verdict.equality import OUTPUTS_EQUAL_CONTROL
+from draftgate.verdict.facts import CellFacts
+from draftgate.verdict.family import rule_of
 from draftgate.verdict.kinds import FailurePolicy, VerdictKind
 from draftgate.verdict.precondition import precondition
 from draftgate.verdict.verdict import Verdict
@@ -83,11 +85,13 @@ class Gate:
         measured = self.measured(cell)
         machine = measured.measurement.draftgate.machine
         judge = CellJudge(
-            measured.measurement,
+            CellFacts.of(measured.measurement),
             measured.faults,
             self.store.exact(cell.id, machine.isa_class),
             self.store.timed(cell.id, machine.key),
             self.profile.limits.stated(),
+            rule_of(self.profile),
+            can_confirm=self.reference is not None,
         )
         verdict = judge.judge(metric)
         if self.reference is not None:
@@ -124,7 +128,7 @@ class Gate:
         if self.options.update and verdict.metric != OUTPUTS_EQUAL_CONTROL:
             return verdict.verdict is VerdictKind.INVALID
         required = self.options.requires_baseline(self.profile.fingerprint)
-        return verdict.fails(FailurePolicy(require_baseline=required))
+        return verdict.fails(FailurePolicy(suspect=False, require_baseline=required))
 
     def finish(self, exitstatus: int) -> int:
         """End the engines, update baselines, write the run's files; returns the exit status."""
@@ -183,6 +187,7 @@ class Gate:
         }
         try:
             self.folder.write_verdicts(self.verdicts)
+            self.folder.write_sensitivity(self.verdicts)
             if self.reference is not None:
                 self.reference.write(self.folder)
             self.folder.write_run(facts)

@@ -11,9 +11,10 @@ from draftgate.measure.metrics import higher_is_better
 from draftgate.measure.pairs import MetricPairs, Pairs, speedup_pairs
 from draftgate.measure.reference import twin
 from draftgate.measure.session import MeasureError
-from draftgate.verdict.cause import explain
+from draftgate.verdict.cause import Factors
 from draftgate.verdict.equality import OUTPUTS_EQUAL_CONTROL
 from draftgate.verdict.exact_cell import EXACT_METRICS, judge_exact_cell
+from draftgate.verdict.lengths import length_shift
 from draftgate.verdict.reference import one_sided, settle_exact, settle_timed, wants_pairs
 from draftgate.verdict.rule import TimedRule
 from draftgate.verdict.verdict import Verdict
@@ -109,6 +110,8 @@ class ReferenceStage:
         if limit is None or not wants_pairs(screened):
             return screened
         pairs = self.reference.pairs(cell)
+        if shifted := _other_texts(screened, pairs):
+            return shifted
         return settle_timed(
             screened,
             [self._values(cell, metric, pairs)],
@@ -134,7 +137,15 @@ class ReferenceStage:
             self._failures.setdefault(verdict.cell, verdict)
 
 
+def _other_texts(screened: Verdict, pairs: Pairs) -> Verdict | None:
+    """INVALID where the two sides wrote texts of other lengths."""
+    ours, theirs = pairs.rounds[0].generated_tokens, pairs.reference_rounds[0].generated_tokens
+    value, unit = screened.value, screened.unit
+    return length_shift(screened.cell, screened.metric, ours, theirs, value=value, unit=unit)
+
+
 def _cause(metric: str, pairs: Pairs) -> str:
     """Which factor of throughput differs between the two sides."""
     throughput = pairs.median_ratio(metric) if metric == "output_throughput" else None
-    return explain(throughput, pairs.tokens_per_step_ratio(), pairs.median_ratio("step_time_ms"))
+    step_time = pairs.median_ratio("step_time_ms")
+    return Factors(throughput, pairs.tokens_per_step_ratio(), step_time).text()

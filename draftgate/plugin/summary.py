@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from draftgate.reporting.sensitivity_line import sensitivity_line
 from draftgate.verdict.kinds import VerdictKind
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 LEAST_WIDTH = 100
 REMARKS = 10
 REMARKABLE = (
+    VerdictKind.SUSPECT,
     VerdictKind.IMPLAUSIBLE,
     VerdictKind.UNDERPOWERED,
     VerdictKind.UNSTABLE,
@@ -55,6 +57,8 @@ def _notes(gate: Gate, config: pytest.Config) -> Iterator[str]:
     if gate.reference is not None:
         yield gate.reference.summary()
     yield from _remarks(gate.verdicts)
+    if line := sensitivity_line(gate.verdicts):
+        yield line
     unbaselined = {v.cell for v in gate.verdicts if v.verdict is VerdictKind.UNBASELINED}
     if unbaselined and not gate.options.update:
         yield (

@@ -111,13 +111,17 @@ class Plan(Part):
     ``warmup_max`` have run. ``batch_mode``: ``mixed`` keeps different prompts in flight,
     ``replicated`` repeats one prompt batch-size times. ``resident``: engines that fit in memory
     together, None: all. ``reference_pairs``: rounds timed beside a reference's, where one settles
-    a verdict.
+    a verdict. ``session_sd``, ``start_sd``: least relative shifts of speed that verdicts
+    reckon with, between sessions and between process starts in the same minutes (standard
+    deviations; `draftgate power --noise` fits them).
     """
 
     rounds: Count = 3
     warmup_max: Annotated[int, Field(strict=True, ge=0)] = 2
     warmup_tolerance: RelativeLoss = 0.1
     sessions: Count = 1
+    session_sd: RelativeLoss = 0.01
+    start_sd: RelativeLoss = 0.005
     resident: Count | None = None
     reference_pairs: Count = 10
     batch_mode: Literal["mixed", "replicated"] = "mixed"

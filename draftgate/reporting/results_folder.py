@@ -1,4 +1,5 @@
-"""The folder of one run: `run.json`, `cells/*.json`, `verdicts.json`, and the link `latest`.
+"""The folder of one run: `run.json`, `cells/*.json`, `verdicts.json` and `sensitivity.json` (how
+small a loss each timed verdict would have found), and the link `latest`.
 
 Beside a reference also `pairs/*.json` and `reference/cells/*.json`.
 """
@@ -83,6 +84,16 @@ class ResultsFolder:
         records = [verdict.record() for verdict in verdicts]
         with self._explaining():
             write_text(self.path / "verdicts.json", json.dumps(records, indent=1) + "\n")
+
+    def write_sensitivity(self, verdicts: Sequence[Verdict]) -> None:
+        """Keep what the timed verdicts could have found: one record each, keyed as they are."""
+        records = [
+            {"cell": verdict.cell, "metric": verdict.metric, **verdict.sensitivity.record()}
+            for verdict in verdicts
+            if verdict.sensitivity
+        ]
+        with self._explaining():
+            write_text(self.path / "sensitivity.json", json.dumps(records, indent=1) + "\n")
 
     def write_run(self, facts: dict[str, Any]) -> None:
         """Keep the run's own facts: profile, fingerprint, provenance, start, end, exit reason."""

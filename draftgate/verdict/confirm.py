@@ -19,8 +19,9 @@ from draftgate.verdict.paired import PairedSessions, paired_difference
 from draftgate.verdict.rule import TimedRule, kind_of, weighed
 from draftgate.verdict.verdict import Verdict
 
-CONFIRMABLE = frozenset({VerdictKind.SUSPECT, VerdictKind.REGRESSED, VerdictKind.UNSTABLE})
-"""Kinds of a timed screening that a reference can settle."""
+CONFIRMABLE = frozenset({VerdictKind.SUSPECT, VerdictKind.REGRESSED})
+"""Timed screenings that turn a gate red only behind a second, independent test. Not UNSTABLE: both
+tests are then needed for a false alarm, so that at most alpha^2 of equal gates are red."""
 
 
 def needs_confirmation(screened: Verdict) -> bool:
@@ -82,19 +83,20 @@ def judge_confirmation(
 
 def _settled(moved: Difference, paired: Verdict, screened: Verdict, rule: TimedRule) -> VerdictKind:
     assert paired.limit is not None
-    kind = kind_of(moved, paired.limit, paired.higher_is_better, rule)
-    match kind:
+    match kind_of(moved, paired.limit, paired.higher_is_better, rule):
         case VerdictKind.REGRESSED:
-            return kind
+            return VerdictKind.REGRESSED
         case VerdictKind.SUSPECT | VerdictKind.UNSTABLE:
             return VerdictKind.UNSTABLE
+    return VerdictKind.BASELINE_DRIFT if _drifted(screened, paired) else VerdictKind.OK
+
+
+def _drifted(screened: Verdict, paired: Verdict) -> bool:
     drift = reference_drift(screened, paired)
-    higher = paired.higher_is_better
-    if drift is None or (math.log(drift) if higher else -math.log(drift)) >= log_gain(
-        -paired.limit, higher
-    ):
-        return VerdictKind.OK
-    return VerdictKind.BASELINE_DRIFT
+    if drift is None or paired.limit is None:
+        return False
+    gain = math.log(drift) if paired.higher_is_better else -math.log(drift)
+    return gain < log_gain(-paired.limit, paired.higher_is_better)
 
 
 def reference_drift(screened: Verdict, paired: Verdict) -> float | None:

@@ -9,11 +9,10 @@ is never taken to be below the noise model's.
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Sequence
 
-import numpy as np
-
-from draftgate.verdict.noise import Difference, NoiseModel, pooled
+from draftgate.verdict.noise import Difference, NoiseModel, pooled, squares
 
 Pair = tuple[float, float]
 """Candidate and reference, timed next to each other, both positive."""
@@ -27,13 +26,12 @@ def paired_difference(sessions: PairedSessions, model: NoiseModel) -> Difference
 
     No empty session; at least two pairs in some session, or two sessions.
     """
-    logs = [np.array([math.log(value / other) for value, other in pairs]) for pairs in sessions]
-    means = np.array([ratios.mean() for ratios in logs])
+    logs = [[math.log(value / other) for value, other in pairs] for pairs in sessions]
+    means = [statistics.fmean(ratios) for ratios in logs]
     count, within_dof = len(logs), sum(map(len, logs)) - len(logs)
-    squares = math.fsum(float(((ratios - ratios.mean()) ** 2).sum()) for ratios in logs)
-    pair_variance = squares / within_dof if within_dof else 0.0
-    noise = pair_variance * float(np.mean([1 / len(ratios) for ratios in logs]))
-    seen = max(0.0, float(means.var(ddof=1)) - noise) if count > 1 else 0.0
-    floor = 2 * model.session_sd_floor**2  # two processes, each with its shift
+    pair_variance = math.fsum(map(squares, logs)) / within_dof if within_dof else 0.0
+    noise = pair_variance * statistics.fmean(1 / len(ratios) for ratios in logs)
+    seen = max(0.0, squares(means) / (count - 1) - noise) if count > 1 else 0.0
+    floor = 2 * model.start_sd_floor**2  # two processes, each with its shift
     shift = (max(seen, floor) / count, count - 1 if seen > floor else math.inf)
-    return Difference(float(means.mean()), *pooled([shift, (noise / count, within_dof)]))
+    return Difference(statistics.fmean(means), *pooled([shift, (noise / count, within_dof)]))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from draftgate.verdict.noise import Difference, log_gain
 
@@ -34,3 +35,7 @@ class Sensitivity:
         behind = needed + moved.quantile(power)
         loss = -math.expm1(-behind) if higher_is_better else math.expm1(behind)
         return cls(moved.standard_error, moved.dof, alpha, power, loss)
+
+    def record(self) -> dict[str, Any]:
+        """JSON types only; ``dof`` null: the noise is known."""
+        return {**asdict(self), "dof": self.dof if math.isfinite(self.dof) else None}

@@ -10,6 +10,7 @@ from draftgate.baseline.schema import StoredSamples, TimedBaseline
 from draftgate.engine.records import RequestRecord, RoundRecord
 from draftgate.measure.record import Machine, Measurement, Provenance, Subject
 from draftgate.verdict.cell import CellJudge
+from draftgate.verdict.facts import CellFacts
 from draftgate.verdict.kinds import VerdictKind
 
 HASH = "0" * 64
@@ -49,7 +50,7 @@ def measurement() -> Measurement:
 def judge(measurement: Measurement, limits: dict[str, float]) -> CellJudge:
     stored = StoredSamples.of([[20.0, 20.0, 20.0]])
     timed = TimedBaseline(workload_hash=HASH, metrics={"output_throughput": stored})
-    return CellJudge(measurement, (), None, timed, limits)
+    return CellJudge(CellFacts.of(measurement), (), None, timed, limits)
 
 
 def test_a_timed_metric_beyond_its_limit_is_judged(measurement: Measurement) -> None:
@@ -67,6 +68,6 @@ def test_a_timed_metric_without_a_limit_is_reported_and_not_judged(
 
 
 def test_a_broken_identity_makes_every_metric_invalid(measurement: Measurement) -> None:
-    judged = CellJudge(measurement, ("al_in_range: 7",), None, None, {})
+    judged = CellJudge(CellFacts.of(measurement), ("al_in_range: 7",), None, None, {})
     for metric in ("output_throughput", "tokens_per_step", "outputs"):
         assert judged.judge(metric).verdict is VerdictKind.INVALID
