@@ -60,7 +60,7 @@ def _notes(gate: Gate, config: pytest.Config) -> Iterator[str]:
     if line := sensitivity_line(gate.verdicts):
         yield line
     unbaselined = {v.cell for v in gate.verdicts if v.verdict is VerdictKind.UNBASELINED}
-    if unbaselined and not gate.options.update:
+    if unbaselined and not gate.options.update and not gate.options.fault:
         yield (
             f"UNBASELINED: {len(unbaselined)} cells have no baseline for some metric on this "
             f"machine ({gate.surroundings.fingerprint.key}), so nothing guards it. "

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from draftgate.verdict.confirm import CONFIRMABLE, judge_confirmation
+from draftgate.verdict.confirm import judge_confirmation, needs_confirmation
 from draftgate.verdict.kinds import VerdictKind
 from draftgate.verdict.line import spelled
 from draftgate.verdict.paired import PairedSessions
@@ -24,7 +24,7 @@ WITHOUT_BASELINE = frozenset({VerdictKind.UNBASELINED, VerdictKind.STALE, Verdic
 
 def wants_pairs(screened: Verdict) -> bool:
     """Whether timing the cell beside the reference can change what is said of a timed metric."""
-    return not screened.exact and screened.verdict in CONFIRMABLE | WITHOUT_BASELINE
+    return needs_confirmation(screened) or screened.verdict in WITHOUT_BASELINE
 
 
 def settle_timed(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from fake_engines import FakeEngines
-from junitparser import JUnitXml
+from junitparser.xunit2 import JUnitXml
 from outcome import cells_of, first_lines
 from small_project import Run
 
