@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from draftgate.engine.errors import EngineError
-from draftgate.engine.process import Launch
+from draftgate.engine.fault import Fault
 from draftgate.engine.protocol import EngineInfo, RoundPrompt, RoundRequest
 from draftgate.engine.records import RequestRecord, RoundRecord, SpecCounters
 from draftgate.profile.cells import Scenario
@@ -44,6 +44,7 @@ class FakeHost:
         self.label = scenario.id
         self.k = scenario.variant.k
         self.script = script
+        self.fault: Fault | None = None
         self.launched = False
         self.closed = False
         self.requests: list[RoundRequest] = []
@@ -111,10 +112,20 @@ class FakeEngines:
         return iter(self.hosts)
 
     def host_factory(
-        self, log_dir: Path, *, max_num_seqs: Callable[[Scenario], int], seed: int, launch: Launch
+        self,
+        log_dir: Path,
+        *,
+        fault: Callable[[Scenario], Fault | None] = lambda scenario: None,
+        **_: object,
     ) -> Callable[[Scenario], FakeHost]:
         """In place of `draftgate.measure.arms.host_factory`."""
-        return self.make
+
+        def make(scenario: Scenario) -> FakeHost:
+            host = self.make(scenario)
+            host.fault = fault(scenario)
+            return host
+
+        return make
 
     def make(self, scenario: Scenario) -> FakeHost:
         self.hosts.append(FakeHost(scenario, self[scenario.id]))

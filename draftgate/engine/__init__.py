@@ -7,6 +7,7 @@ from draftgate.engine.errors import EngineError, SpecError
 from draftgate.engine.fingerprint import Fingerprint, Provenance, fingerprint, provenance
 from draftgate.engine.fleet import Started, start_many
 from draftgate.engine.host import EngineHost, Timeouts
+from draftgate.engine.interpreter import Interpreter, InterpreterError
 from draftgate.engine.protocol import EngineInfo, RoundPrompt, RoundRequest
 from draftgate.engine.records import RequestRecord, RoundRecord, SpecCounters
 from draftgate.engine.spec import EngineSpec
@@ -17,6 +18,8 @@ __all__ = [
     "EngineInfo",
     "EngineSpec",
     "Fingerprint",
+    "Interpreter",
+    "InterpreterError",
     "Provenance",
     "RequestRecord",
     "RoundPrompt",

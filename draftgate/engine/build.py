@@ -13,6 +13,7 @@ import psutil
 from draftgate.engine.hardware import isa_class, read_cpu
 from draftgate.engine.models import check_vocabularies, resolve_models
 from draftgate.engine.placement import Placement
+from draftgate.engine.planting import plant, planted_spec
 from draftgate.engine.protocol import EngineInfo
 from draftgate.engine.spec import EngineSpec
 
@@ -41,7 +42,9 @@ def build_engine(
 
     if pinned:
         compat.pin_kernels_to_avx2()
-    engine = compat.VllmEngine(spec)
+    with planted_spec(spec) as spec:
+        engine = compat.VllmEngine(spec)
+    plant(engine, spec.fault)
     return engine, _describe(engine, spec, placement, pinned, born)
 
 

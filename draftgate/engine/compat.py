@@ -210,8 +210,9 @@ class VllmEngine:
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind
 
+        fault = self._spec.fault
         return SamplingParams(
-            max_tokens=max_tokens,
+            max_tokens=fault.max_tokens(max_tokens) if fault else max_tokens,
             temperature=temperature,
             seed=seed,
             output_kind=RequestOutputKind.FINAL_ONLY,
@@ -246,6 +247,16 @@ class VllmEngine:
         """Speculative-decoding counters since the start; None where it is off."""
         return self._totals.counters() if self._spec.k else None
 
+    def wrap_steps(self, wrap: Callable[[Callable[[], Any]], Callable[[], Any]]) -> None:
+        """Replace what runs a step, from scheduling to new tokens, by ``wrap`` of it."""
+        self._get_output = wrap(self._get_output)
+
+    def wrap_proposer(self, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+        """Replace the proposer's `propose` by ``wrap`` of it; engines in this process only."""
+        runner = reach(self._engine, "model_executor.driver_worker.worker.model_runner")
+        proposer = reach(runner, "speculator" if self.runner == "v2" else "drafter")
+        proposer.propose = wrap(reach(proposer, "propose"))
+
     def _silence_statistics(self) -> None:
         """Keep the scheduler's statistics, drop their reporting.
 
@@ -260,10 +271,10 @@ class VllmEngine:
 
     def _tap_outputs(self) -> None:
         """See each step's output between the engine core and the output processor."""
-        get_output = reach(self._core, "get_output")
+        self._get_output = reach(self._core, "get_output")
 
         def tapped() -> Any:
-            outputs = get_output()
+            outputs = self._get_output()
             stats = outputs.scheduler_stats
             if stats is not None and stats.spec_decoding_stats is not None:
                 self._totals.add(stats.spec_decoding_stats)

@@ -14,38 +14,39 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from draftgate.engine.environment import is_cpu_vllm
+from draftgate.engine.interpreter import Interpreter
 from draftgate.engine.process import ChildProcess, Spawned, kill_group
 
-FORK_SERVER_COMMAND = (sys.executable, "-m", "draftgate.engine.forking")
+FORK_SERVER_MODULE = "draftgate.engine.forking"
 _MESSAGE = 4096  # bytes, longer than any
 _START_TIMEOUT_S = 300.0  # a cold import from a slow disk
 
 
-def can_fork_engines() -> bool:
-    """Whether engines here may be forked: on the CPU, and with Linux's process descriptors."""
-    return is_cpu_vllm() and sys.platform == "linux"
+def can_fork_engines(interpreter: Interpreter) -> bool:
+    """Whether its engines may be forked: on the CPU, and with Linux's process descriptors."""
+    return interpreter.on_cpu and sys.platform == "linux"
 
 
 class ForkServers:
-    """Fork servers by environment, each started when the first engine needs it."""
+    """Fork servers by interpreter and environment, started when the first engine needs one."""
 
     def __init__(self, log_dir: Path) -> None:
         self._log_dir = log_dir
-        self._servers: dict[tuple[tuple[str, str], ...], ForkServer] = {}
+        self._servers: dict[tuple[object, ...], ForkServer] = {}
 
     def launch(
         self, command: Sequence[str], env: Mapping[str, str], log_path: Path
     ) -> ChildProcess:
-        """Fork an engine child; a `process.Launch`. ``command`` is the server's to know.
+        """Fork an engine child; a `process.Launch`. Of ``command`` the interpreter counts.
 
         Raises:
             OSError: the log cannot be written, or the server is gone.
         """
-        key = tuple(sorted(env.items()))
+        python = command[0]
+        key = (python, *sorted(env.items()))
         if key not in self._servers:
             path = self._log_dir / f"fork-server-{len(self._servers)}.log"
-            self._servers[key] = ForkServer(env, path)
+            self._servers[key] = ForkServer(env, path, (python, "-m", FORK_SERVER_MODULE))
         return self._servers[key].launch(log_path)
 
     def close(self) -> None:
@@ -61,7 +62,7 @@ class ForkServer:
         self,
         env: Mapping[str, str],
         log_path: Path,
-        command: Sequence[str] = FORK_SERVER_COMMAND,
+        command: Sequence[str],
     ) -> None:
         """Start it; it imports vLLM meanwhile. Raises OSError."""
         self._log_path = log_path

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,8 +13,9 @@ import psutil
 
 from draftgate.engine import logs
 from draftgate.engine.channel import ChannelClosed, ChannelTimeout
-from draftgate.engine.environment import child_environment, default_openmp, is_cpu_vllm
+from draftgate.engine.environment import child_environment
 from draftgate.engine.errors import EngineError, Stage
+from draftgate.engine.interpreter import Interpreter
 from draftgate.engine.placement import place
 from draftgate.engine.process import ChildProcess, Launch, spawn
 from draftgate.engine.protocol import (
@@ -36,7 +36,7 @@ from draftgate.engine.protocol import (
 from draftgate.engine.records import RoundRecord
 from draftgate.engine.spec import EngineSpec
 
-CHILD_COMMAND = (sys.executable, "-m", "draftgate.engine.child")
+CHILD_MODULE = "draftgate.engine.child"
 ProgressCallback = Callable[[int, int], None]
 _START_POLL_S = 1.0
 
@@ -58,7 +58,8 @@ class EngineHost:
     """One engine in one child process; a context manager.
 
     ``label`` names it in messages and its log file (a scenario id such as `llama-tiny/ngram-k3`).
-    ``command`` is the child's command line, for another interpreter.
+    ``interpreter``: the environment whose vLLM it is (None: this one). ``command``: the child's
+    command line, where it is not that interpreter with `CHILD_MODULE`.
     """
 
     def __init__(
@@ -68,22 +69,25 @@ class EngineHost:
         label: str,
         log_dir: Path,
         timeouts: Timeouts | None = None,
-        command: Sequence[str] = CHILD_COMMAND,
+        interpreter: Interpreter | None = None,
+        command: Sequence[str] = (),
         launch: Launch = spawn,
         on_cpu: bool | None = None,
     ) -> None:
         """Prepare; nothing is started.
 
         ``launch`` starts the child (`ForkServers.launch`: without importing vLLM anew).
-        ``on_cpu`` None: as the installed vLLM is.
+        ``on_cpu`` None: as the interpreter's vLLM is.
         """
+        interpreter = interpreter or Interpreter.this()
         self.spec = spec
         self.label = label
         self.log_path = log_dir / f"{label.replace('/', '-')}.log"
         self._timeouts = timeouts or Timeouts()
-        self._command = tuple(command)
+        self._openmp = interpreter.openmp
+        self._command = tuple(command) or (str(interpreter.executable), "-m", CHILD_MODULE)
         self._start_child = launch
-        self._on_cpu = is_cpu_vllm() if on_cpu is None else on_cpu
+        self._on_cpu = interpreter.on_cpu if on_cpu is None else on_cpu
         self._process: ChildProcess | None = None
         self._info: EngineInfo | None = None
         self._launched_at = 0.0
@@ -111,9 +115,7 @@ class EngineHost:
         try:
             placement = place(self.spec.threads) if self._on_cpu else None
             self._log = logs.ChildLog(self.log_path)
-            env = child_environment(
-                os.environ, self.spec, placement=placement, openmp=default_openmp()
-            )
+            env = child_environment(os.environ, self.spec, placement=placement, openmp=self._openmp)
             self._launched_at = time.monotonic()
             self._process = self._start_child(self._command, env, self.log_path)
         except (OSError, ValueError) as error:

@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field, model_validator
 
+from draftgate.engine.fault import Fault
 from draftgate.engine.records import Record
 
 GIB = 1 << 30
@@ -22,6 +23,7 @@ _OWN_FIELDS = frozenset(
         "max_num_seqs",
         "speculative_config",
         "seed",
+        "fault",
     }
 )
 
@@ -32,7 +34,7 @@ class EngineSpec(Record):
     ``model``, ``tokenizer`` and ``speculative_config["model"]`` are hub ids, folders or
     ``testbed:NAME``. ``speculative_config`` holds vLLM's own keys, None for the control.
     ``engine_args`` are further arguments of `vllm.LLM` and win over this room's defaults.
-    ``chat_template_kwargs`` go to the tokenizer's chat template.
+    ``chat_template_kwargs`` go to the tokenizer's chat template. ``fault``: planted on purpose.
 
     CPU engines only: ``threads`` OpenMP threads (None: the placement's default),
     ``kv_cache_gib`` GiB of KV cache (None: `CPU_KV_CACHE_GIB`), ``pin_isa`` keeps to AVX2 kernels
@@ -50,6 +52,7 @@ class EngineSpec(Record):
     engine_args: dict[str, Any] = Field(default_factory=dict)
     chat_template_kwargs: dict[str, Any] = Field(default_factory=dict)
     seed: int = 42
+    fault: Fault | None = None
     threads: int | None = Field(default=None, ge=1)
     kv_cache_gib: float | None = Field(default=None, gt=0)
     pin_isa: bool = True

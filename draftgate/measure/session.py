@@ -112,6 +112,24 @@ class Session:
                 self._done[cell.id] = self._measure(cell)
         return self._done[cell.id]
 
+    def player(self, cell: Cell) -> Play:
+        """Plays the cell's round, on an engine that is warm at its batch size."""
+        play = self._player(cell)
+        self._warm_up(cell, play)
+        return play
+
+    def subject(self, cell: Cell) -> Subject:
+        """What a measurement of the cell is about."""
+        return Subject(
+            cell=cell.id,
+            scenario=cell.scenario.id,
+            workload=cell.workload.name,
+            workload_hash=self.load(cell.workload).workload_hash,
+            batch_size=cell.batch_size,
+            k=cell.scenario.variant.k,
+            model_id=cell.scenario.target.model,
+        )
+
     def all_measured(self) -> tuple[Measured, ...]:
         """What has been measured so far, in the order it was."""
         return tuple(self._done.values())
@@ -138,7 +156,7 @@ class Session:
         machine, provenance = self.describe(cell.scenario, self.engines.info(cell.scenario))
         try:
             measurement = Measurement.build(
-                self._subject(cell),
+                self.subject(cell),
                 run.rounds,
                 run.control_rounds,
                 machine=machine,
@@ -155,17 +173,6 @@ class Session:
         if not cell.timed:
             self._warm.setdefault(self._warm_key(cell), tuple(r.wall_s for r in run.rounds))
         return Measured(cell, measurement, _broken(run, cell.scenario.variant.k))
-
-    def _subject(self, cell: Cell) -> Subject:
-        return Subject(
-            cell=cell.id,
-            scenario=cell.scenario.id,
-            workload=cell.workload.name,
-            workload_hash=self.load(cell.workload).workload_hash,
-            batch_size=cell.batch_size,
-            k=cell.scenario.variant.k,
-            model_id=cell.scenario.target.model,
-        )
 
     def _player(self, cell: Cell) -> Play:
         request = RoundRequest(

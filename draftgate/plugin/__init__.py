@@ -43,6 +43,12 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", marker)
 
 
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Say first that a fault is planted."""
+    fault = Options.from_pytest(config).fault
+    return fault.notice() if fault else None
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Parametrise tests over the profile's cells."""
     if cells.wants_cells(metafunc):
@@ -59,6 +65,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if profile is not None:
         selection.keep_shard(config, items, profile)
         selection.tell_cells(items)
+        if (fault := Options.from_pytest(config).fault) is not None:
+            fault.drop(items)
         cells.order(items, profile, grouped_by_scenario=profile.plan.resident is not None)
 
 

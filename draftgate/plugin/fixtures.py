@@ -98,6 +98,8 @@ class Perf:
             for key, value in verdict.record().items()
             if value not in (None, "") and key != "cell"  # told at collection, for skips too
         ]
+        if fault := self.gate.options.fault:
+            self.item.user_properties.append(("perf.fault", fault.text))
         lines = [verdict.line(), details] if self.gate.fails(verdict) else []
         if lines := [line for line in (*lines, self.gate.unwritten) if line]:
             # From None: else pytest shows the room's own error first.

@@ -13,11 +13,13 @@ from draftgate.baseline.errors import BaselineError
 from draftgate.baseline.store import BaselineStore
 from draftgate.engine.errors import EngineError
 from draftgate.measure.arms import Arms
+from draftgate.measure.reference import twin
 from draftgate.measure.session import Measured, MeasureError, Session
 from draftgate.plugin.history import append_history
 from draftgate.plugin.options import Options
 from draftgate.plugin.progress import ProgressLine
 from draftgate.plugin.pruning import Pruned, prune_baselines
+from draftgate.plugin.reference_stage import ReferenceStage
 from draftgate.plugin.surroundings import Surroundings
 from draftgate.plugin.updating import Updated, update_baselines
 from draftgate.profile.cells import Cell
@@ -57,6 +59,7 @@ class Gate:
     folder: ResultsFolder
     progress: ProgressLine
     surroundings: Surroundings
+    reference: ReferenceStage | None = None
     verdicts: list[Verdict] = field(default_factory=list)
     updated: Updated = field(default_factory=Updated)
     pruned: Pruned = field(default_factory=Pruned)
@@ -70,6 +73,8 @@ class Gate:
         """Start every engine that the selected cells need, before anything is timed."""
         began = time.monotonic()
         wanted = [s for cell in self.cells for s in (cell.control.scenario, cell.scenario)]
+        if self.reference is not None:
+            wanted += [twin(scenario) for scenario in wanted]
         self.arms.start(dict.fromkeys(wanted), self.progress.engine_changed)
         self.engines_ready_s = time.monotonic() - began
 
@@ -90,8 +95,12 @@ class Gate:
             self.store.timed(cell.id, machine.key),
             self.profile.limits.stated(),
             rule_of(self.profile),
+            can_confirm=self.reference is not None,
         )
-        return self._kept(judge.judge(metric))
+        verdict = judge.judge(metric)
+        if self.reference is not None:
+            verdict = self.reference.settle(measured, verdict)
+        return self._kept(verdict)
 
     def judge_identities(self, cell: Cell) -> Verdict:
         """INVALID where an identity is broken. Raises one of `EXPLAINED`."""
@@ -106,6 +115,8 @@ class Gate:
         """
         first, *details = str(error).splitlines()
         verdict = Verdict(cell.id, metric, VerdictKind.INVALID, cause=first)
+        if self.reference is not None and isinstance(error, EngineError):
+            verdict = self.reference.explain(cell, error) or verdict
         if verdict not in self.verdicts:
             self.verdicts.append(verdict)
         text = "" if str(error) in self._shown else "\n".join(details)
@@ -126,6 +137,8 @@ class Gate:
     def finish(self, exitstatus: int, about: RunFacts) -> int:
         """End the engines, update baselines, write the run's files; returns the exit status."""
         self.arms.close()
+        if self.reference is not None:
+            self.verdicts += self.reference.one_sided()
         self._keep()
         self.updated = update_baselines(
             self.options,
@@ -166,6 +179,7 @@ class Gate:
             self.unwritten = str(error)
 
     def _write_run(self, exit_reason: str, about: RunFacts) -> None:
+        fault = self.options.fault
         facts = {
             "profile": self.profile.name,
             "manifest": about.manifest,
@@ -178,10 +192,14 @@ class Gate:
             "engine_starts": self.arms.starts,
             "engines_ready_s": round(self.engines_ready_s, 1),
             "exit_reason": exit_reason,
+            **({"reference": self.reference.facts()} if self.reference else {}),
+            **({"fault": fault.facts(self.profile.scenarios())} if fault else {}),
         }
         try:
             self.folder.write_verdicts(self.verdicts)
             self.folder.write_sensitivity(self.verdicts)
+            if self.reference is not None:
+                self.reference.write(self.folder)
             self.folder.write_run(facts)
         except ResultsError as error:
             self.unwritten = str(error)

@@ -10,6 +10,8 @@ from typing import Literal, cast, get_args
 
 import pytest
 
+from draftgate.plugin.faults import PlantedFault
+
 Update = Literal["new", "changed", "all"]
 
 
@@ -56,6 +58,21 @@ def add_options(parser: pytest.Parser) -> None:
     add(
         "--perf-history", type=Path, metavar="FILE", help="append the run to a history (JSON lines)"
     )
+    add(
+        "--perf-reference",
+        type=Path,
+        metavar="PYTHON",
+        help="interpreter of another environment (the merge base, the installed release) whose "
+        "vLLM measures the same cells beside this one and settles what the baselines cannot",
+    )
+    add(
+        "--perf-fault",
+        type=PlantedFault.parse,
+        metavar="KIND[:SIZE][@SCENARIO]",
+        help="test the gate: plant a fault in the engines under test; sleep (share of a step), "
+        "drafter-twice, k (factor), noisy-head (standard deviations), early-stop (share of the "
+        "output limit), drop-cells (number)",
+    )
 
 
 def _update(text: str) -> str:
@@ -81,6 +98,8 @@ class Options:
     shard: str = ""
     prune: bool = False
     history: Path | None = None
+    reference: Path | None = None
+    fault: PlantedFault | None = None
 
     @classmethod
     def from_pytest(cls, config: pytest.Config) -> Options:
@@ -96,6 +115,8 @@ class Options:
             shard=get("shard"),
             prune=get("prune_baselines"),
             history=get("perf_history"),
+            reference=get("perf_reference"),
+            fault=get("perf_fault"),
         )
 
     def again(self) -> list[str]:
@@ -104,6 +125,10 @@ class Options:
 
     def check(self) -> None:
         """Raises pytest.UsageError on options that contradict each other."""
+        if self.fault is not None and self.update is not None:
+            raise pytest.UsageError(
+                "--perf-fault plants a fault, so --update-baselines refuses its numbers"
+            )
         if self.accept_regression is None:
             return
         if self.update is None:

@@ -54,11 +54,15 @@ def write_summary(reporter: Any, gate: Gate) -> None:
 
 
 def _notes(gate: Gate, config: pytest.Config) -> Iterator[str]:
+    if gate.options.fault is not None:
+        yield gate.options.fault.notice()
+    if gate.reference is not None:
+        yield gate.reference.summary()
     yield from _remarks(gate.verdicts)
     if line := sensitivity_line(gate.verdicts):
         yield line
     unbaselined = {v.cell for v in gate.verdicts if v.verdict is VerdictKind.UNBASELINED}
-    if unbaselined and not gate.options.update:
+    if unbaselined and not gate.options.update and not gate.options.fault:
         yield (
             f"UNBASELINED: {len(unbaselined)} cells have no baseline for some metric on this "
             f"machine ({gate.surroundings.fingerprint.key}), so nothing guards it. "
@@ -95,7 +99,15 @@ def _creating(gate: Gate, config: pytest.Config) -> str:
 
 
 def _remarks(verdicts: Sequence[Verdict]) -> Iterator[str]:
-    lines = [v.line() for v in verdicts if v.verdict in REMARKABLE and not v.exact]
+    lines = [v.line() for v in verdicts if _is_remarkable(v)]
     yield from lines[:REMARKS]
     if len(lines) > REMARKS:
         yield f"and {len(lines) - REMARKS} more such verdicts, see verdicts.json"
+
+
+def _is_remarkable(verdict: Verdict) -> bool:
+    if not verdict.exact:
+        return verdict.verdict in REMARKABLE
+    # It equals the baseline and not the reference, or the reference and not the baseline.
+    differs = verdict.verdict is VerdictKind.OK and bool(verdict.evidence)
+    return differs or verdict.verdict is VerdictKind.BASELINE_DRIFT

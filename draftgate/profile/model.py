@@ -110,7 +110,8 @@ class Plan(Part):
     Warm-up rounds run until two successive ones agree within ``warmup_tolerance`` (relative) or
     ``warmup_max`` have run. ``batch_mode``: ``mixed`` keeps different prompts in flight,
     ``replicated`` repeats one prompt batch-size times. ``resident``: engines that fit in memory
-    together, None: all. ``session_sd``, ``start_sd``: least relative shifts of speed that verdicts
+    together, None: all. ``reference_pairs``: rounds timed beside a reference's, where one settles
+    a verdict. ``session_sd``, ``start_sd``: least relative shifts of speed that verdicts
     reckon with, between sessions and between process starts in the same minutes (standard
     deviations; `draftgate power --noise` fits them).
     """
@@ -122,6 +123,7 @@ class Plan(Part):
     session_sd: RelativeLoss = 0.01
     start_sd: RelativeLoss = 0.005
     resident: Count | None = None
+    reference_pairs: Count = 10
     batch_mode: Literal["mixed", "replicated"] = "mixed"
     estimate: Estimate = Estimate()
 

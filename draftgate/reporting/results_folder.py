@@ -1,12 +1,15 @@
 """The folder of one run: `run.json`, `cells/*.json`, `verdicts.json` and `sensitivity.json` (how
-small a loss each timed verdict would have found), and the link `latest`."""
+small a loss each timed verdict would have found), and the link `latest`.
+
+Beside a reference also `pairs/*.json` and `reference/cells/*.json`.
+"""
 
 from __future__ import annotations
 
 import itertools
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +23,7 @@ DEFAULT_PARENT = Path("results")
 LATEST = "latest"
 RUN = "run.json"
 VERDICTS = "verdicts.json"
+PAIRS_SCHEMA_VERSION = 1
 
 
 class ResultsError(Exception):
@@ -63,6 +67,18 @@ class ResultsFolder:
         name = measurement.draftgate.subject.cell.replace("/", "-") + ".json"
         with self._explaining():
             measurement.write(self.path / "cells" / name)
+
+    @property
+    def reference(self) -> ResultsFolder:
+        """The folder of what was measured on the reference, laid out like this one."""
+        return ResultsFolder(self.path / "reference")
+
+    def write_pairs(self, cell: str, metrics: Mapping[str, Sequence[Sequence[float]]]) -> None:
+        """Keep a cell's rounds beside the reference: metric -> [under test, reference] a pair."""
+        name = cell.replace("/", "-") + ".json"
+        record = {"schema_version": PAIRS_SCHEMA_VERSION, "cell": cell, "pairs": metrics}
+        with self._explaining():
+            write_text(self.path / "pairs" / name, json.dumps(record) + "\n")
 
     def write_verdicts(self, verdicts: Sequence[Verdict]) -> None:
         """Keep the verdicts so far, as flat records."""
