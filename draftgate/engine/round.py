@@ -101,8 +101,10 @@ def run_round(
     ``on_progress`` gets (finished, total) as requests finish.
 
     Raises:
-        RoundRefused: a prompt that leaves no room for output; nothing was run.
+        RoundRefused: a prompt that leaves no room for output, a draft plan for an engine that
+            takes none; nothing was run.
     """
+    engine.follow(request.drafts)
     waves = _waves(engine, request)
     done = 0
 
