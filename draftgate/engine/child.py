@@ -20,10 +20,14 @@ from draftgate.engine.protocol import (
     Failed,
     Hello,
     Message,
+    ProbeDone,
     Progress,
     Ready,
     RoundDone,
+    RunProbe,
     RunRound,
+    Score,
+    Scored,
     Shutdown,
     Start,
     Tokenize,
@@ -84,12 +88,17 @@ class Child:
             return _failure("round", error)
 
     def _answer(self, message: Message) -> Message:
+        from draftgate.engine.probing import run_probe, score
         from draftgate.engine.round import run_round
 
         if isinstance(message, Tokenize):
             return Tokenized(
                 token_ids=tuple(tuple(self._engine.tokenize(text)) for text in message.texts)
             )
+        if isinstance(message, RunProbe):
+            return ProbeDone(result=run_probe(self._engine, message.probe))
+        if isinstance(message, Score):
+            return Scored(scores=score(self._engine, message.scoring))
         assert isinstance(message, RunRound)
         return RoundDone(record=run_round(self._engine, message.request, self._progress))
 

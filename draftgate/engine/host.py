@@ -17,6 +17,7 @@ from draftgate.engine.channel import ChannelClosed, ChannelTimeout
 from draftgate.engine.environment import child_environment, default_openmp, is_cpu_vllm
 from draftgate.engine.errors import EngineError, Stage
 from draftgate.engine.placement import place
+from draftgate.engine.probe import Probe, ProbeResult
 from draftgate.engine.process import ChildProcess
 from draftgate.engine.protocol import (
     PROTOCOL_VERSION,
@@ -24,24 +25,29 @@ from draftgate.engine.protocol import (
     Failed,
     Hello,
     Message,
+    ProbeDone,
     Progress,
     ProtocolError,
     Ready,
     RoundDone,
     RoundRequest,
+    RunProbe,
     RunRound,
+    Score,
+    Scored,
     Shutdown,
     Start,
     Tokenize,
     Tokenized,
 )
 from draftgate.engine.records import RoundRecord
+from draftgate.engine.scores import Scoring, TokenScore
 from draftgate.engine.spec import EngineSpec
 
 CHILD_COMMAND = (sys.executable, "-m", "draftgate.engine.child")
 ProgressCallback = Callable[[int, int], None]
 _START_POLL_S = 1.0
-_Answer = TypeVar("_Answer", RoundDone, Tokenized)
+_Answer = TypeVar("_Answer", RoundDone, Tokenized, ProbeDone, Scored)
 
 
 @dataclass(frozen=True)
@@ -171,6 +177,14 @@ class EngineHost:
     def tokenize(self, texts: Iterable[str]) -> tuple[tuple[int, ...], ...]:
         """Token ids of user messages, in the target's chat template. Raises as `generate`."""
         return self._exchange(Tokenize(texts=tuple(texts)), Tokenized).token_ids
+
+    def probe(self, probe: Probe) -> ProbeResult:
+        """Run requests with their own sampling parameters. Raises as `generate`."""
+        return self._exchange(RunProbe(probe=probe), ProbeDone).result
+
+    def score(self, scoring: Scoring) -> tuple[tuple[TokenScore, ...], ...]:
+        """Scores of each text's tokens from its start on. Raises as `generate`."""
+        return self._exchange(Score(scoring=scoring), Scored).scores
 
     @property
     def info(self) -> EngineInfo:

@@ -14,7 +14,9 @@ from pydantic import Field, TypeAdapter, ValidationError
 from draftgate.engine.drafts import DraftPlan
 from draftgate.engine.errors import Stage
 from draftgate.engine.placement import Placement
+from draftgate.engine.probe import Probe, ProbeResult
 from draftgate.engine.records import Record, RoundRecord
+from draftgate.engine.scores import Scoring, TokenScore
 from draftgate.engine.spec import EngineSpec
 
 PROTOCOL_VERSION = 2
@@ -142,6 +144,34 @@ class Tokenized(Record):
     token_ids: tuple[tuple[int, ...], ...]
 
 
+class RunProbe(Record):
+    """Host to child: run this probe."""
+
+    kind: Literal["run_probe"] = "run_probe"
+    probe: Probe
+
+
+class ProbeDone(Record):
+    """Child to host: what the probe's requests got."""
+
+    kind: Literal["probe_done"] = "probe_done"
+    result: ProbeResult
+
+
+class Score(Record):
+    """Host to child: score these texts."""
+
+    kind: Literal["score"] = "score"
+    scoring: Scoring
+
+
+class Scored(Record):
+    """Child to host: scores of each text's tokens."""
+
+    kind: Literal["scored"] = "scored"
+    scores: tuple[tuple[TokenScore, ...], ...]
+
+
 class Failed(Record):
     """Child to host. After a fatal failure the child exits."""
 
@@ -167,6 +197,10 @@ Message = Annotated[
     | RoundDone
     | Tokenize
     | Tokenized
+    | RunProbe
+    | ProbeDone
+    | Score
+    | Scored
     | Failed
     | Shutdown,
     Field(discriminator="kind"),

@@ -5,6 +5,8 @@ Times are seconds on the child's monotonic clock; token counts are engine truth,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pydantic import BaseModel, ConfigDict
 
 
@@ -12,6 +14,13 @@ class Record(BaseModel):
     """Base: frozen, no unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def first_difference(tokens: Sequence[int], others: Sequence[int]) -> int | None:
+    """Index of the first token that differs, or at which one of the two ends; None where equal."""
+    shared = min(len(tokens), len(others))
+    index = next((i for i in range(shared) if tokens[i] != others[i]), shared)
+    return None if index == len(tokens) == len(others) else index
 
 
 class SpecCounters(Record):

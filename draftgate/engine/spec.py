@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, model_validator
 
@@ -35,6 +35,10 @@ class EngineSpec(Record):
     ``engine_args`` are further arguments of `vllm.LLM` and win over this room's defaults.
     ``chat_template_kwargs`` go to the tokenizer's chat template.
 
+    ``setup``: functions to call in the child before vLLM builds anything, as ``package.module:f``
+    (repairs of known defects, planted faults). With tensor parallelism the workers are processes
+    of their own, which they do not reach.
+
     CPU engines only: ``threads`` OpenMP threads (None: the placement's default),
     ``kv_cache_gib`` GiB of KV cache (None: `CPU_KV_CACHE_GIB`), ``pin_isa`` keeps to AVX2 kernels
     so that token ids and counters are those of every x86 machine.
@@ -50,6 +54,7 @@ class EngineSpec(Record):
     speculative_config: dict[str, Any] | None = None
     engine_args: dict[str, Any] = Field(default_factory=dict)
     chat_template_kwargs: dict[str, Any] = Field(default_factory=dict)
+    setup: tuple[Annotated[str, Field(pattern=r"^[\w.]+:\w+$")], ...] = ()
     seed: int = 42
     threads: int | None = Field(default=None, ge=1)
     kv_cache_gib: float | None = Field(default=None, gt=0)
@@ -124,6 +129,7 @@ def llm_arguments(spec: EngineSpec, *, on_cpu: bool, request_metrics: bool) -> d
         "seed": spec.seed,
         "disable_log_stats": False,
         "enable_prefix_caching": False,
+        "max_logprobs": -1,  # a limit that vLLM checks requests against; scores need every token
     }
     if on_cpu:
         arguments |= _cpu_arguments(spec)
