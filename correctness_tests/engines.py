@@ -14,6 +14,7 @@ K = 4
 IN_FLIGHT = 4  # fewer than prompts, so that slots are used again
 SMALL_KV_CACHE_GIB = 0.0075  # 650 tokens of the target: six requests of 200 do not fit
 MAX_MODEL_LEN = 512
+MAX_TOKENS = 100
 
 NGRAM = {
     "method": "ngram",
@@ -44,11 +45,15 @@ STRESS: Mapping[str, Any] = {
     "enable_prefix_caching": True,
     "block_size": 16,
 }
+SETUP: Mapping[str, tuple[str, ...]] = {
+    "installed": (),
+    "stale-keys": (*REPAIRS, "correctness_tests.faults:stale_keys"),
+}
 
 
 def spec(variant: str) -> EngineSpec:
     """The engine called ``variant``: a key of `VARIANTS`, ``none`` or ``glm-...``, each possibly
-    followed by ``+stress`` or ``+installed`` (without repairs)."""
+    followed by a mode: ``+stress``, ``+installed`` (without repairs) or ``+stale-keys`` (a fault)."""
     name, _, mode = variant.partition("+")
     stressed = mode == "stress"
     target = "glm-tiny" if name.startswith("glm") else "llama-tiny"
@@ -67,7 +72,7 @@ def spec(variant: str) -> EngineSpec:
         kv_cache_gib=SMALL_KV_CACHE_GIB if stressed else 0.1,
         speculative_config=configs[name],
         engine_args=dict(STRESS) if stressed else {},
-        setup=() if mode == "installed" else REPAIRS,
+        setup=SETUP.get(mode, REPAIRS),
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import Field, model_validator
 
 from draftgate.engine.drafts import DraftPlan
-from draftgate.engine.records import Record
+from draftgate.engine.records import Record, SpecCounters
 
 
 class Sampling(Record):
@@ -120,8 +120,12 @@ class ProbeOutput(Record):
 
 
 class ProbeResult(Record):
-    """Outputs in the order of the requests, engine steps, and how often one was preempted."""
+    """Outputs in the order of the requests, engine steps, and how often one was preempted.
+
+    ``counters`` is None where speculative decoding is off.
+    """
 
     outputs: tuple[ProbeOutput, ...]
     steps: int
     preemptions: int
+    counters: SpecCounters | None = None

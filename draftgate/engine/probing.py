@@ -38,7 +38,7 @@ class _ProbeRun:
         self._preemptions = 0
 
     def result(self) -> ProbeResult:
-        steps = 0
+        steps, before = 0, self._engine.counters()
         self._engine.observe_core(self._count_preemptions)
         try:
             while self._waiting or self._in_flight:
@@ -55,6 +55,7 @@ class _ProbeRun:
             outputs=tuple(self._outputs[name] for name in self._order),
             steps=steps,
             preemptions=self._preemptions,
+            counters=after.since(before) if (after := self._engine.counters()) and before else None,
         )
 
     def _add_arrived(self, step: int) -> None:

@@ -36,6 +36,17 @@ class SpecCounters(Record):
     accepted_tokens: int
     per_position: tuple[int, ...]
 
+    def since(self, before: SpecCounters) -> SpecCounters:
+        """What was counted after ``before``, an earlier state of the same counters."""
+        return SpecCounters(
+            drafts=self.drafts - before.drafts,
+            draft_tokens=self.draft_tokens - before.draft_tokens,
+            accepted_tokens=self.accepted_tokens - before.accepted_tokens,
+            per_position=tuple(
+                a - b for a, b in zip(self.per_position, before.per_position, strict=True)
+            ),
+        )
+
 
 class RequestRecord(Record):
     """One request of a round.

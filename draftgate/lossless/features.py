@@ -87,15 +87,6 @@ def _bad_words(texts: Sequence[Text]) -> tuple[ProbeRequest, ...]:
     return _each(texts, choose)
 
 
-def _biased(texts: Sequence[Text]) -> tuple[ProbeRequest, ...]:
-    return _each(
-        texts,
-        lambda _index, text: Sampling(
-            max_tokens=MAX_TOKENS, logit_bias={text.output[len(text.output) // 3]: -100.0}
-        ),
-    )
-
-
 def _allowed(texts: Sequence[Text]) -> tuple[ProbeRequest, ...]:
     """Only tokens of other outputs."""
     return _each(
@@ -146,7 +137,6 @@ FEATURES: Mapping[str, Feature] = {
     "frequency-penalty": _mixed(frequency_penalty=0.7),
     "presence-penalty": _mixed(presence_penalty=0.9),
     "bad-words": _bad_words,
-    "logit-bias": _biased,
     "allowed-tokens": _allowed,
     "logprobs": _mixed(logprobs=3),
     "prompt-logprobs": _mixed(prompt_logprobs=2),
@@ -162,6 +152,12 @@ FEATURES: Mapping[str, Feature] = {
     ),
     "arrivals-and-aborts": _arrivals_and_aborts,
     "two-waves": _two_waves,
+}
+
+# vLLM refuses these with speculative decoding, rather than to ignore them on draft rows.
+REFUSED: Mapping[str, Feature] = {
+    "logit-bias": _same(logit_bias={5: -100.0}),
+    "min-p": _same(temperature=1.0, min_p=0.2),
 }
 
 # Where the natural end must come as a bonus token, so it must not be forbidden on that row (L3).

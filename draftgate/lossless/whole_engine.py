@@ -47,17 +47,30 @@ def generate(
     drafts: DraftPlan | None = None,
 ) -> list[Text]:
     """Outputs of ``prompts``; ``sampling`` may depend on the index of the prompt."""
+    return run(engine, prompts, sampling, in_flight=in_flight, drafts=drafts)[0]
+
+
+def run(
+    engine: Engine,
+    prompts: Prompts,
+    sampling: Sampling | Callable[[int], Sampling],
+    *,
+    in_flight: int,
+    drafts: DraftPlan | None = None,
+) -> tuple[list[Text], ProbeResult]:
+    """As `generate`, with all that the engine answered."""
     choose = sampling if callable(sampling) else lambda _index: sampling
     requests = tuple(
         ProbeRequest(request_id=str(index), prompt=prompt, sampling=choose(index))
         for index, (_name, prompt) in enumerate(prompts)
     )
     result = engine.probe(Probe(requests=requests, in_flight=in_flight, drafts=drafts))
-    return [
+    texts = [
         Text(name, prompt, first.token_ids, first.finish_reason, first.text)
         for (name, prompt), output in zip(prompts, result.outputs, strict=True)
         for first in output.completions[:1]
     ]
+    return texts, result
 
 
 def recordings(texts: Sequence[Text]) -> tuple[Recording, ...]:
