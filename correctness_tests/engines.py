@@ -53,7 +53,7 @@ SETUP: Mapping[str, tuple[str, ...]] = {
 
 def spec(variant: str) -> EngineSpec:
     """The engine called ``variant``: a key of `VARIANTS`, ``none`` or ``glm-...``, each possibly
-    followed by a mode: ``+stress``, ``+installed`` (without repairs) or ``+stale-keys`` (a fault)."""
+    followed by ``+stress``, ``+installed`` (no repairs) or ``+stale-keys`` (a planted fault)."""
     name, _, mode = variant.partition("+")
     stressed = mode == "stress"
     target = "glm-tiny" if name.startswith("glm") else "llama-tiny"

@@ -67,12 +67,14 @@ def _every_length(texts: Sequence[Text]) -> tuple[ProbeRequest, ...]:
 
 
 def _least_length(distance: int) -> Feature:
-    """``min_tokens`` as many tokens before (or after) each output's natural end."""
+    """``min_tokens`` as many tokens before (or after) each output's natural end.
+
+    After it, the output stops where it may: what follows is another feature.
+    """
 
     def choose(_index: int, text: Text) -> Sampling:
-        return Sampling(
-            max_tokens=len(text.output) + 16, min_tokens=max(0, len(text.output) - 1 + distance)
-        )
+        least = max(0, len(text.output) - 1 + distance)
+        return Sampling(max_tokens=max(least, len(text.output)), min_tokens=least)
 
     return lambda texts: _each(texts, choose)
 
