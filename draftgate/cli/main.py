@@ -14,6 +14,7 @@ from draftgate.cli.commands.baselines import baselines
 from draftgate.cli.commands.compare import compare
 from draftgate.cli.commands.gate import gate
 from draftgate.cli.commands.history import history
+from draftgate.cli.commands.lossless import lossless
 from draftgate.cli.commands.merge import merge
 from draftgate.cli.commands.plan import plan
 from draftgate.cli.commands.power import power
@@ -100,6 +101,7 @@ app.command()(gate)
 app.add_typer(history, name="history")
 app.command()(merge)
 app.command()(compare)
+app.command()(lossless)
 app.command()(plan)
 app.command()(power)
 app.command()(replay)

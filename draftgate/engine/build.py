@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import platform
 import time
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 
+from draftgate.engine.errors import SpecError
 from draftgate.engine.hardware import isa_class, read_cpu
 from draftgate.engine.models import check_vocabularies, resolve_models
 from draftgate.engine.placement import Placement
@@ -42,10 +44,26 @@ def build_engine(
 
     if pinned:
         compat.pin_kernels_to_avx2()
+    for path in spec.setup:
+        _call(path)
     with planted_spec(spec) as spec:
         engine = compat.VllmEngine(spec)
     plant(engine, spec.fault)
     return engine, _describe(engine, spec, placement, pinned, born)
+
+
+def _call(path: str) -> None:
+    """Import and call ``package.module:name``.
+
+    Raises:
+        SpecError: there is no such function.
+    """
+    module, name = path.split(":")
+    try:
+        function = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise SpecError(f"setup = {path!r}: {error}; correct the path") from error
+    function()
 
 
 def _describe(

@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
+from draftgate.engine.drafts import DraftPlan, is_scripted
+from draftgate.engine.errors import RoundRefused
 from draftgate.engine.records import SpecCounters
 from draftgate.engine.spec import EngineSpec, llm_arguments
 
@@ -146,6 +148,7 @@ class VllmEngine:
         self._config = reach(self._engine, "vllm_config")
         self._tokenizer = self._llm.get_tokenizer()
         self._observer: StepObserver | None = None
+        self._core_observer: Callable[[Any], None] | None = None
         self._totals = _SpecTotals([0] * spec.k)
         self._silence_statistics()
         self._tap_outputs()
@@ -205,6 +208,21 @@ class VllmEngine:
 
     # Running
 
+    def follow(self, plan: DraftPlan | None) -> None:
+        """Draft by ``plan`` from now on; None drafts nothing. For engines of `scripted_config`.
+
+        Raises:
+            RoundRefused: a plan for an engine with a proposer of its own.
+        """
+        if is_scripted(self._spec.speculative_config):
+            chosen = plan or DraftPlan(rule="empty")
+            self._llm.collective_rpc("follow_draft_plan", args=(chosen.model_dump_json(),))
+        elif plan is not None:
+            raise RoundRefused(
+                "the round brings a draft plan and this engine has a proposer of its own: start "
+                "one with speculative_config=scripted_config(k)"
+            )
+
     def sampling(self, *, max_tokens: int, temperature: float, seed: int | None) -> Any:
         """Sampling parameters as `LLM.generate` would use them: only the final output is built."""
         from vllm import SamplingParams
@@ -234,6 +252,22 @@ class VllmEngine:
     def step(self) -> list[FinishedRequest]:
         """One engine step; requests that finished in it (ids as given to `add`)."""
         return [_finished(output) for output in self._engine.step() if output.finished]
+
+    def step_outputs(self) -> list[Any]:
+        """One engine step; vLLM's own outputs of requests that finished or report cumulatively."""
+        return list(self._engine.step())
+
+    def abort(self, request_ids: list[str]) -> None:
+        """Take requests away, by the ids given to `add`; finished ones are ignored."""
+        self._engine.abort_request(request_ids)
+
+    def empty_prefix_cache(self) -> None:
+        """Forget all cached prefixes; does nothing where the cache is off."""
+        self._llm.reset_prefix_cache()
+
+    def observe_core(self, observer: Callable[[Any], None] | None) -> None:
+        """Have ``observer`` see, and change, the engine core's outputs of each step."""
+        self._core_observer = observer
 
     def observe_steps(self, observer: StepObserver | None) -> None:
         """Have ``observer`` see each step's output: its time, and (request id, new tokens) pairs.
@@ -278,6 +312,8 @@ class VllmEngine:
             stats = outputs.scheduler_stats
             if stats is not None and stats.spec_decoding_stats is not None:
                 self._totals.add(stats.spec_decoding_stats)
+            if self._core_observer is not None:
+                self._core_observer(outputs)
             if self._observer is not None and (outputs.outputs or stats is not None):
                 now = time.perf_counter()
                 self._observer(now, [(o.request_id, len(o.new_token_ids)) for o in outputs.outputs])

@@ -5,6 +5,8 @@ Times are seconds on the child's monotonic clock; token counts are engine truth,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pydantic import BaseModel, ConfigDict
 
 
@@ -12,6 +14,13 @@ class Record(BaseModel):
     """Base: frozen, no unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def first_difference(tokens: Sequence[int], others: Sequence[int]) -> int | None:
+    """Index of the first token that differs, or at which one of the two ends; None where equal."""
+    shared = min(len(tokens), len(others))
+    index = next((i for i in range(shared) if tokens[i] != others[i]), shared)
+    return None if index == len(tokens) == len(others) else index
 
 
 class SpecCounters(Record):
@@ -26,6 +35,17 @@ class SpecCounters(Record):
     draft_tokens: int
     accepted_tokens: int
     per_position: tuple[int, ...]
+
+    def since(self, before: SpecCounters) -> SpecCounters:
+        """What was counted after ``before``, an earlier state of the same counters."""
+        return SpecCounters(
+            drafts=self.drafts - before.drafts,
+            draft_tokens=self.draft_tokens - before.draft_tokens,
+            accepted_tokens=self.accepted_tokens - before.accepted_tokens,
+            per_position=tuple(
+                a - b for a, b in zip(self.per_position, before.per_position, strict=True)
+            ),
+        )
 
 
 class RequestRecord(Record):

@@ -101,8 +101,10 @@ def run_round(
     ``on_progress`` gets (finished, total) as requests finish.
 
     Raises:
-        RoundRefused: a prompt that leaves no room for output; nothing was run.
+        RoundRefused: a prompt that leaves no room for output, a draft plan for an engine that
+            takes none; nothing was run.
     """
+    engine.follow(request.drafts)
     waves = _waves(engine, request)
     done = 0
 
@@ -170,13 +172,4 @@ def _request(
 
 
 def _difference(after: SpecCounters | None, before: SpecCounters | None) -> SpecCounters | None:
-    if after is None or before is None:
-        return None
-    return SpecCounters(
-        drafts=after.drafts - before.drafts,
-        draft_tokens=after.draft_tokens - before.draft_tokens,
-        accepted_tokens=after.accepted_tokens - before.accepted_tokens,
-        per_position=tuple(
-            a - b for a, b in zip(after.per_position, before.per_position, strict=True)
-        ),
-    )
+    return None if after is None or before is None else after.since(before)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, model_validator
 
+from draftgate.engine.drafts import WORKER_EXTENSION, is_scripted
 from draftgate.engine.fault import Fault
 from draftgate.engine.records import Record
 
@@ -36,6 +37,10 @@ class EngineSpec(Record):
     ``engine_args`` are further arguments of `vllm.LLM` and win over this room's defaults.
     ``chat_template_kwargs`` go to the tokenizer's chat template. ``fault``: planted on purpose.
 
+    ``setup``: functions to call in the child before vLLM builds anything, as ``package.module:f``
+    (repairs of known defects, planted faults). With tensor parallelism the workers are processes
+    of their own, which they do not reach.
+
     CPU engines only: ``threads`` OpenMP threads (None: the placement's default),
     ``kv_cache_gib`` GiB of KV cache (None: `CPU_KV_CACHE_GIB`), ``pin_isa`` keeps to AVX2 kernels
     so that token ids and counters are those of every x86 machine.
@@ -51,6 +56,7 @@ class EngineSpec(Record):
     speculative_config: dict[str, Any] | None = None
     engine_args: dict[str, Any] = Field(default_factory=dict)
     chat_template_kwargs: dict[str, Any] = Field(default_factory=dict)
+    setup: tuple[Annotated[str, Field(pattern=r"^[\w.]+:\w+$")], ...] = ()
     seed: int = 42
     fault: Fault | None = None
     threads: int | None = Field(default=None, ge=1)
@@ -103,8 +109,10 @@ class EngineSpec(Record):
     @property
     def draft_model(self) -> str | None:
         """The proposer's own checkpoint, where it has one."""
-        model = (self.speculative_config or {}).get("model")
-        return model if isinstance(model, str) else None
+        config = self.speculative_config or {}
+        model = config.get("model")
+        own_class = config.get("method") == "custom_class"  # then "model" is a Python path
+        return model if isinstance(model, str) and not own_class else None
 
 
 def llm_arguments(spec: EngineSpec, *, on_cpu: bool, request_metrics: bool) -> dict[str, Any]:
@@ -124,11 +132,14 @@ def llm_arguments(spec: EngineSpec, *, on_cpu: bool, request_metrics: bool) -> d
         "seed": spec.seed,
         "disable_log_stats": False,
         "enable_prefix_caching": False,
+        "max_logprobs": -1,  # a limit that vLLM checks requests against; scores need every token
     }
     if on_cpu:
         arguments |= _cpu_arguments(spec)
     if spec.speculative_config is not None:
         arguments["speculative_config"] = dict(spec.speculative_config)
+        if is_scripted(spec.speculative_config):
+            arguments["worker_extension_cls"] = WORKER_EXTENSION
         if request_metrics:
             arguments["per_request_spec_decode_metrics"] = "detailed"
     return arguments | spec.engine_args

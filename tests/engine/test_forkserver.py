@@ -28,7 +28,7 @@ def server(tmp_path: Path) -> Iterator[ForkServer]:
 
 def _server(tmp_path: Path, behaviour: str) -> ForkServer:
     command = (sys.executable, str(FAKE_FORK_SERVER), behaviour)
-    return ForkServer(os.environ, tmp_path / "server.log", command)
+    return ForkServer(command, os.environ, tmp_path / "server.log")
 
 
 def _host(server: ForkServer, label: str, log_dir: Path) -> EngineHost:
