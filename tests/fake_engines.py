@@ -12,7 +12,7 @@ from pathlib import Path
 
 from draftgate.engine.errors import EngineError
 from draftgate.engine.protocol import EngineInfo, RoundPrompt, RoundRequest
-from draftgate.engine.records import RequestRecord, RoundRecord, SpecCounters
+from draftgate.engine.records import EngineMemory, RequestRecord, RoundRecord, SpecCounters
 from draftgate.profile.cells import Scenario
 
 ISA = "x86-avx2-fp32"
@@ -80,7 +80,9 @@ class FakeHost:
             cores=(0,),
             threads=1,
             startup_s=0.0,
-            rss_bytes=1,
+            memory=EngineMemory(
+                kv_cache_bytes=1024, kv_blocks=2, block_size=16, weight_bytes=1, rss_bytes=1
+            ),
         )
 
     def generate(self, request: RoundRequest) -> RoundRecord:

@@ -8,8 +8,6 @@ import time
 from importlib import metadata
 from typing import TYPE_CHECKING
 
-import psutil
-
 from draftgate.engine.hardware import isa_class, read_cpu
 from draftgate.engine.models import check_vocabularies, resolve_models
 from draftgate.engine.placement import Placement
@@ -68,5 +66,5 @@ def _describe(
         cores=cores,
         threads=compat.compute_threads(),
         startup_s=time.monotonic() - born,
-        rss_bytes=psutil.Process().memory_info().rss,
+        memory=engine.memory(),
     )

@@ -1,6 +1,7 @@
-"""All this package knows of vLLM's insides: private paths, and what differs from 0.31 on.
+"""What this package knows of vLLM's insides: private paths, and what differs from 0.31 on.
 
-Everything else in the engine room talks to `VllmEngine`. A path that a vLLM version lacks raises
+Inside a worker, `stages` and `memory` know it too; all else in the engine room talks to
+`VllmEngine`. A path that a vLLM version lacks raises
 `IncompatibleVllm` with the path and the version, never an AttributeError from somewhere within.
 """
 
@@ -12,8 +13,10 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
-from draftgate.engine.records import SpecCounters
+from draftgate.engine.memory import measure_in_worker
+from draftgate.engine.records import EngineMemory, SpecCounters, StageSteps
 from draftgate.engine.spec import EngineSpec, llm_arguments
+from draftgate.engine.stages.timer import HostParts, start_in_worker, stop_in_worker
 
 StepObserver = Callable[[float, Iterable[tuple[str, int]]], None]
 
@@ -236,6 +239,40 @@ class VllmEngine:
     def counters(self) -> SpecCounters | None:
         """Speculative-decoding counters since the start; None where it is off."""
         return self._totals.counters() if self._spec.k else None
+
+    # Looking inside
+
+    def memory(self) -> EngineMemory:
+        """What the first worker holds."""
+        found: EngineMemory = self._llm.collective_rpc(measure_in_worker)[0]
+        return found
+
+    def start_stage_timer(self) -> None:
+        """Time the stages of every step from now on.
+
+        Raises:
+            IncompatibleVllm: this vLLM lacks one of the places that are timed.
+        """
+        parts = self._host_parts()
+        try:
+            self._llm.collective_rpc(start_in_worker, args=(parts,))
+        except AttributeError as error:
+            raise IncompatibleVllm(
+                f"vLLM {vllm_version()} cannot be timed by stage: {error}; "
+                f"adapt draftgate/engine/stages/timer.py"
+            ) from error
+
+    def stop_stage_timer(self) -> StageSteps | None:
+        """Take the timer out; the first worker's steps, None where none ran."""
+        found: StageSteps | None = self._llm.collective_rpc(stop_in_worker)[0]
+        return found
+
+    def _host_parts(self) -> HostParts | None:
+        """What shares the worker's process; None where workers have processes of their own."""
+        core = reach(self._core, "engine_core")
+        if not hasattr(reach(core, "model_executor"), "driver_worker"):
+            return None
+        return HostParts(self._engine, reach(core, "scheduler"))
 
     def _silence_statistics(self) -> None:
         """Keep the scheduler's statistics, drop their reporting.

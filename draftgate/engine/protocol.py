@@ -13,10 +13,10 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from draftgate.engine.errors import Stage
 from draftgate.engine.placement import Placement
-from draftgate.engine.records import Record, RoundRecord
+from draftgate.engine.records import EngineMemory, Record, RoundRecord
 from draftgate.engine.spec import EngineSpec
 
-PROTOCOL_VERSION = 1
+PROTOCOL_VERSION = 2
 MAX_FRAME_BYTES = 1 << 29  # far above any round; stray text read as a length lands above it
 HEADER = struct.Struct(">I")
 
@@ -36,7 +36,8 @@ class RoundRequest(Record):
     """One pass over ``prompts``.
 
     ``mixed`` keeps ``batch_size`` different prompts in flight and refills as requests finish;
-    ``replicated`` runs prompt after prompt, each ``batch_size`` times at once.
+    ``replicated`` runs prompt after prompt, each ``batch_size`` times at once. ``stages``: with the
+    stage timer on, which costs a little, so such a round's wall time is not used.
     """
 
     prompts: tuple[RoundPrompt, ...] = Field(min_length=1)
@@ -45,6 +46,7 @@ class RoundRequest(Record):
     batch_mode: Literal["mixed", "replicated"] = "mixed"
     temperature: float = Field(default=0.0, ge=0.0)
     seed: int = 42
+    stages: bool = False
 
     @property
     def total_requests(self) -> int:
@@ -58,7 +60,7 @@ class EngineInfo(Record):
 
     ``runner`` is vLLM's model runner; ``kernels`` the vLLM kernel library in use (CPU only);
     ``cores`` the logical CPUs it may use, ``threads`` what torch computes with;
-    ``startup_s`` seconds from the child's first line to ready; ``rss_bytes`` resident memory then.
+    ``startup_s`` seconds from the child's first line to ready; ``memory`` what it held then.
     """
 
     vllm: str
@@ -77,7 +79,7 @@ class EngineInfo(Record):
     cores: tuple[int, ...]
     threads: int
     startup_s: float
-    rss_bytes: int
+    memory: EngineMemory
 
 
 class Hello(Record):
