@@ -3,6 +3,7 @@
 Importing this package imports neither vLLM nor torch; the children do.
 """
 
+from draftgate.engine.drafts import DraftPlan, Recording, record_outputs, scripted_config
 from draftgate.engine.errors import EngineError, SpecError
 from draftgate.engine.fingerprint import Fingerprint, Provenance, fingerprint, provenance
 from draftgate.engine.fleet import Started, start_many
@@ -12,12 +13,14 @@ from draftgate.engine.records import RequestRecord, RoundRecord, SpecCounters
 from draftgate.engine.spec import EngineSpec
 
 __all__ = [
+    "DraftPlan",
     "EngineError",
     "EngineHost",
     "EngineInfo",
     "EngineSpec",
     "Fingerprint",
     "Provenance",
+    "Recording",
     "RequestRecord",
     "RoundPrompt",
     "RoundRecord",
@@ -28,5 +31,7 @@ __all__ = [
     "Timeouts",
     "fingerprint",
     "provenance",
+    "record_outputs",
+    "scripted_config",
     "start_many",
 ]

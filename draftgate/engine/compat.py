@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
+from draftgate.engine.drafts import DraftPlan, is_scripted
+from draftgate.engine.errors import RoundRefused
 from draftgate.engine.memory import measure_in_worker
 from draftgate.engine.records import EngineMemory, SpecCounters, StageSteps
 from draftgate.engine.spec import EngineSpec, llm_arguments
@@ -198,6 +200,21 @@ class VllmEngine:
         return list(self._tokenizer.encode(rendered, add_special_tokens=False))
 
     # Running
+
+    def follow(self, plan: DraftPlan | None) -> None:
+        """Draft by ``plan`` from now on; None drafts nothing. For engines of `scripted_config`.
+
+        Raises:
+            RoundRefused: a plan for an engine with a proposer of its own.
+        """
+        if is_scripted(self._spec.speculative_config):
+            chosen = plan or DraftPlan(rule="empty")
+            self._llm.collective_rpc("follow_draft_plan", args=(chosen.model_dump_json(),))
+        elif plan is not None:
+            raise RoundRefused(
+                "the round brings a draft plan and this engine has a proposer of its own: start "
+                "one with speculative_config=scripted_config(k)"
+            )
 
     def sampling(self, *, max_tokens: int, temperature: float, seed: int | None) -> Any:
         """Sampling parameters as `LLM.generate` would use them: only the final output is built."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 import psutil
 
@@ -32,6 +32,8 @@ from draftgate.engine.protocol import (
     RunRound,
     Shutdown,
     Start,
+    Tokenize,
+    Tokenized,
 )
 from draftgate.engine.records import RoundRecord
 from draftgate.engine.spec import EngineSpec
@@ -39,6 +41,7 @@ from draftgate.engine.spec import EngineSpec
 CHILD_COMMAND = (sys.executable, "-m", "draftgate.engine.child")
 ProgressCallback = Callable[[int, int], None]
 _START_POLL_S = 1.0
+_Answer = TypeVar("_Answer", RoundDone, Tokenized)
 
 
 @dataclass(frozen=True)
@@ -163,15 +166,11 @@ class EngineHost:
         """
         if request.batch_size > self.spec.max_num_seqs:
             raise EngineError(self.label, "round", self._batch_refusal(request), fatal=False)
-        self._in_round = True
-        self._running.resume()
-        self._send(RunRound(request=request), "round")
-        answer = self._round_answer(on_progress)
-        self._in_round = False
-        self._rest()
-        if isinstance(answer, Failed):
-            raise EngineError(self.label, "round", answer.reason, fatal=False)
-        return answer.record
+        return self._exchange(RunRound(request=request), RoundDone, on_progress).record
+
+    def tokenize(self, texts: Iterable[str]) -> tuple[tuple[int, ...], ...]:
+        """Token ids of user messages, in the target's chat template. Raises as `generate`."""
+        return self._exchange(Tokenize(texts=tuple(texts)), Tokenized).token_ids
 
     @property
     def info(self) -> EngineInfo:
@@ -205,10 +204,26 @@ class EngineHost:
             raise RuntimeError(f"engine {self.label} was not launched")
         return self._process
 
-    def _round_answer(self, on_progress: ProgressCallback | None) -> RoundDone | Failed:
+    def _exchange(
+        self, message: Message, kind: type[_Answer], on_progress: ProgressCallback | None = None
+    ) -> _Answer:
+        """Send ``message`` and wait for its answer, with the child awake in between."""
+        self._in_round = True
+        self._running.resume()
+        self._send(message, "round")
+        answer = self._answer(kind, on_progress)
+        self._in_round = False
+        self._rest()
+        if isinstance(answer, Failed):
+            raise EngineError(self.label, "round", answer.reason, fatal=False)
+        return answer
+
+    def _answer(
+        self, kind: type[_Answer], on_progress: ProgressCallback | None
+    ) -> _Answer | Failed:
         while True:
             message = self._receive("round", self._timeouts.request)
-            if isinstance(message, RoundDone):
+            if isinstance(message, kind):
                 return message
             if isinstance(message, Failed) and not message.fatal:
                 return message

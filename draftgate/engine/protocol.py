@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
+from draftgate.engine.drafts import DraftPlan
 from draftgate.engine.errors import Stage
 from draftgate.engine.placement import Placement
 from draftgate.engine.records import EngineMemory, Record, RoundRecord
@@ -36,7 +37,8 @@ class RoundRequest(Record):
     """One pass over ``prompts``.
 
     ``mixed`` keeps ``batch_size`` different prompts in flight and refills as requests finish;
-    ``replicated`` runs prompt after prompt, each ``batch_size`` times at once. ``stages``: with the
+    ``replicated`` runs prompt after prompt, each ``batch_size`` times at once. ``drafts``: what an
+    engine started with `scripted_config` drafts; other engines refuse it. ``stages``: with the
     stage timer on, which costs a little, so such a round's wall time is not used.
     """
 
@@ -46,6 +48,7 @@ class RoundRequest(Record):
     batch_mode: Literal["mixed", "replicated"] = "mixed"
     temperature: float = Field(default=0.0, ge=0.0)
     seed: int = 42
+    drafts: DraftPlan | None = None
     stages: bool = False
 
     @property
@@ -127,6 +130,20 @@ class RoundDone(Record):
     record: RoundRecord
 
 
+class Tokenize(Record):
+    """Host to child: the token ids of user messages, in the chat template."""
+
+    kind: Literal["tokenize"] = "tokenize"
+    texts: tuple[str, ...]
+
+
+class Tokenized(Record):
+    """Child to host: token ids of each text."""
+
+    kind: Literal["tokenized"] = "tokenized"
+    token_ids: tuple[tuple[int, ...], ...]
+
+
 class Failed(Record):
     """Child to host. After a fatal failure the child exits."""
 
@@ -144,7 +161,16 @@ class Shutdown(Record):
 
 
 Message = Annotated[
-    Hello | Start | Ready | RunRound | Progress | RoundDone | Failed | Shutdown,
+    Hello
+    | Start
+    | Ready
+    | RunRound
+    | Progress
+    | RoundDone
+    | Tokenize
+    | Tokenized
+    | Failed
+    | Shutdown,
     Field(discriminator="kind"),
 ]
 _ADAPTER: TypeAdapter[Message] = TypeAdapter(Message)

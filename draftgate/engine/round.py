@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from draftgate.engine.compat import FinishedRequest, VllmEngine
+from draftgate.engine.compat import FinishedRequest, IncompatibleVllm, VllmEngine
 from draftgate.engine.errors import RoundRefused
 from draftgate.engine.protocol import RoundPrompt, RoundRequest
 from draftgate.engine.records import RequestRecord, RoundRecord, SpecCounters, StageSteps
@@ -102,8 +102,10 @@ def run_round(
     ``on_progress`` gets (finished, total) as requests finish.
 
     Raises:
-        RoundRefused: a prompt that leaves no room for output; nothing was run.
+        RoundRefused: a prompt that leaves no room for output, a draft plan for an engine that
+            takes none; nothing was run.
     """
+    engine.follow(request.drafts)
     waves = _waves(engine, request)
     done = 0
 
@@ -147,7 +149,10 @@ class _StageTimer:
         if not self.wanted:
             yield
             return
-        self.engine.start_stage_timer()
+        try:
+            self.engine.start_stage_timer()
+        except IncompatibleVllm as error:
+            raise RoundRefused(f"{error}; or set stages = false in the profile's [plan]") from error
         try:
             yield
         finally:

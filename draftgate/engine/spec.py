@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field, model_validator
 
+from draftgate.engine.drafts import WORKER_EXTENSION, is_scripted
 from draftgate.engine.records import Record
 
 GIB = 1 << 30
@@ -100,8 +101,10 @@ class EngineSpec(Record):
     @property
     def draft_model(self) -> str | None:
         """The proposer's own checkpoint, where it has one."""
-        model = (self.speculative_config or {}).get("model")
-        return model if isinstance(model, str) else None
+        config = self.speculative_config or {}
+        model = config.get("model")
+        own_class = config.get("method") == "custom_class"  # then "model" is a Python path
+        return model if isinstance(model, str) and not own_class else None
 
 
 def llm_arguments(spec: EngineSpec, *, on_cpu: bool, request_metrics: bool) -> dict[str, Any]:
@@ -126,6 +129,8 @@ def llm_arguments(spec: EngineSpec, *, on_cpu: bool, request_metrics: bool) -> d
         arguments |= _cpu_arguments(spec)
     if spec.speculative_config is not None:
         arguments["speculative_config"] = dict(spec.speculative_config)
+        if is_scripted(spec.speculative_config):
+            arguments["worker_extension_cls"] = WORKER_EXTENSION
         if request_metrics:
             arguments["per_request_spec_decode_metrics"] = "detailed"
     return arguments | spec.engine_args

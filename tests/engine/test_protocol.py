@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from draftgate.engine.channel import Channel, ChannelClosed, ChannelTimeout
+from draftgate.engine.drafts import DraftPlan, Recording
 from draftgate.engine.placement import Placement
 from draftgate.engine.protocol import (
     HEADER,
@@ -28,6 +29,8 @@ from draftgate.engine.protocol import (
     RunRound,
     Shutdown,
     Start,
+    Tokenize,
+    Tokenized,
     body_length,
     decode,
     encode,
@@ -79,6 +82,12 @@ requests = st.builds(
     ),
     batch_size=st.integers(1, 512),
     max_tokens=st.integers(1, 10**5),
+    drafts=st.none()
+    | st.builds(
+        DraftPlan,
+        rule=st.sampled_from(["oracle", "ragged"]),
+        recordings=st.lists(st.builds(Recording, prompt=st.just((1,)), output=tokens)).map(tuple),
+    ),
 )
 messages = st.one_of(
     st.builds(Hello, pid=counts),
@@ -87,6 +96,8 @@ messages = st.one_of(
     st.builds(RunRound, request=requests),
     st.builds(Progress, done=counts, total=counts),
     st.builds(RoundDone, record=round_records),
+    st.builds(Tokenize, texts=st.lists(st.text()).map(tuple)),
+    st.builds(Tokenized, token_ids=st.lists(tokens).map(tuple)),
     st.builds(Failed, stage=st.just("round"), reason=st.text(), fatal=st.booleans()),
     st.just(Shutdown()),
 )
