@@ -4,8 +4,8 @@ A step at batch size b takes ``step_ms + b * step_ms_per_sequence``; a request g
 ``output_fill`` of its token limit, one token a step. Speculative decoding is estimated at the
 control's speed (an upper bound where it helps), prefill and scoring are left out. A timed cell runs
 its ``rounds``, each beside one of its control, in every session (warm-up is left out: an engine
-needs it once a batch size), and one more where stages are timed; a cell that is not timed runs one. All constants stand in the
-profile's ``[plan.estimate]``.
+needs it once a batch size), and one more where stages are timed; a cell that is not timed runs one.
+All constants stand in the profile's ``[plan.estimate]``.
 """
 
 from __future__ import annotations

@@ -16,24 +16,26 @@ def explain(
     throughput: float | None = None,
     tokens_per_step: float | None = None,
     step_time: float | None = None,
+    stages: str = "",
 ) -> str:
     """The factors of a change in throughput, each a ratio new / old; what is None is left out.
 
     Throughput = tokens per step x requests in a step / step time. Tokens per step is exact, so
     only a ratio of 1 counts as unchanged; the rest that the two leave is batch occupancy.
+    ``stages``: what moved in the step, told where the step time did.
     """
-    factors = [_step_time(step_time), _acceptance(tokens_per_step)]
+    factors = [_step_time(step_time, stages), _acceptance(tokens_per_step)]
     if throughput and tokens_per_step and step_time:
         factors.append(_occupancy(throughput * step_time / tokens_per_step))
     return ", ".join(factor for factor in factors if factor)
 
 
-def _step_time(ratio: float | None) -> str:
+def _step_time(ratio: float | None, stages: str) -> str:
     if ratio is None:
         return ""
     if abs(ratio - 1) < UNCHANGED_TIME:
         return "step time unchanged"
-    return f"step time {signed_percent(ratio)}"
+    return f"step time {signed_percent(ratio)}" + (f" ({stages})" if stages else "")
 
 
 def _acceptance(ratio: float | None) -> str:

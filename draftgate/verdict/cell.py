@@ -10,11 +10,13 @@ from typing import Any
 from draftgate.baseline.schema import ExactBaseline, TimedBaseline
 from draftgate.measure.metrics import higher_is_better
 from draftgate.measure.record import Measurement
+from draftgate.measure.stages import STAGES
 from draftgate.verdict.cause import explain
 from draftgate.verdict.equality import OUTPUTS_EQUAL_CONTROL, judge_equality
 from draftgate.verdict.exact_cell import EXACT_METRICS, judge_exact_cell
 from draftgate.verdict.kinds import VerdictKind
 from draftgate.verdict.precondition import precondition
+from draftgate.verdict.stages import STAGE_METRICS, StageSamples, judge_share, stage_changes
 from draftgate.verdict.timed import judge_timed
 from draftgate.verdict.verdict import Verdict
 
@@ -41,6 +43,8 @@ class CellJudge:
             return self._equality()
         if metric in {m.name for m in EXACT_METRICS}:
             return self._exact(metric)
+        if metric in STAGE_METRICS:
+            return self._share(metric)
         return self._timed(metric)
 
     @property
@@ -80,7 +84,7 @@ class CellJudge:
             return verdict
         assert self.timed is not None
         stored = self.timed.metrics.get(metric)
-        limit = {**self.limits, **self.timed.limits}.get(metric)
+        limit = self._limit(metric)
         if limit is None:  # reported, not judged
             return Verdict(self._cell, metric, VerdictKind.OK, value, n=len(samples))
         return judge_timed(
@@ -94,13 +98,42 @@ class CellJudge:
             cause=self._cause(metric),
         )
 
+    def _share(self, metric: str) -> Verdict:
+        stage, measured = STAGE_METRICS[metric], self._stages_now()
+        if stage not in measured:
+            raise KeyError(f"{self._cell} has no time of stage {stage}")
+        total = sum(statistics.median(measured[name][0]) for name in measured)
+        share = statistics.median(measured[stage][0]) / total
+        if verdict := self._unjudgeable(metric, self.timed, share):
+            return verdict
+        limit = self._limit(metric)
+        if limit is None:  # reported, not judged
+            return Verdict(self._cell, metric, VerdictKind.OK, share)
+        return judge_share(self._cell, stage, measured, self._stages_before(), limit)
+
+    def _limit(self, metric: str) -> float | None:
+        return {**self.limits, **(self.timed.limits if self.timed else {})}.get(metric)
+
+    def _stages_now(self) -> StageSamples:
+        timed = self.measurement.draftgate.timed
+        return {s: [timed[f"{s}_ms"]] for s in STAGES if f"{s}_ms" in timed}
+
+    def _stages_before(self) -> StageSamples:
+        stored = self.timed.metrics if self.timed else {}
+        return {s: stored[f"{s}_ms"].samples for s in STAGES if f"{s}_ms" in stored}
+
     def _cause(self, metric: str) -> str:
         """Which factor of throughput moved against the baselines.
 
         Of a speed-up the control is a part too, so that its factors need not multiply to it.
         """
         throughput = self._ratio(metric) if metric == "output_throughput" else None
-        return explain(throughput, self._tokens_per_step_ratio(), self._ratio("step_time_ms"))
+        return explain(
+            throughput,
+            self._tokens_per_step_ratio(),
+            self._ratio("step_time_ms"),
+            stage_changes(self._stages_now(), self._stages_before()),
+        )
 
     def _ratio(self, metric: str) -> float | None:
         samples = self.measurement.draftgate.timed.get(metric)
