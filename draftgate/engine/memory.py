@@ -14,10 +14,12 @@ def measure_in_worker(worker: Any) -> EngineMemory:
     """For `LLM.collective_rpc`: memory of one worker, once its engine stands."""
     runner = worker.model_runner
     config = runner.kv_cache_config
+    caches = list(_cache_tensors(runner, config))
     return EngineMemory(
-        kv_cache_bytes=_storage_bytes(_cache_tensors(runner, config)),
+        kv_cache_bytes=_storage_bytes(caches),
         kv_blocks=config.num_blocks,
         block_size=config.kv_cache_groups[0].kv_cache_spec.block_size,
+        kv_cache_dtype=str(caches[0].dtype).removeprefix("torch."),
         weight_bytes=_storage_bytes(_parameters(runner)),
         rss_bytes=psutil.Process().memory_info().rss,
         device_bytes=_device_bytes(runner.device),

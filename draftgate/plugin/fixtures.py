@@ -80,6 +80,10 @@ class Perf:
         """Fail the test where the measurement breaks an identity."""
         self._conclude(self.gate.judge_identities(self.measured.cell))
 
+    def require_memory(self) -> None:
+        """Fail the test where the engine's cache is not what the models' configs say."""
+        self._conclude(self.gate.judge_memory(self.measured.cell))
+
     @contextmanager
     def _failing_clearly(self, metric: str) -> Iterator[None]:
         """Turn the rooms' errors into an INVALID verdict and a failure without a traceback."""

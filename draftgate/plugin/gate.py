@@ -14,6 +14,7 @@ from draftgate.baseline.store import BaselineStore
 from draftgate.engine.errors import EngineError
 from draftgate.measure.arms import Arms
 from draftgate.measure.session import Measured, MeasureError, Session
+from draftgate.plugin.memory import judge_memory
 from draftgate.plugin.options import Options
 from draftgate.plugin.progress import ProgressLine
 from draftgate.plugin.surroundings import Surroundings
@@ -91,6 +92,10 @@ class Gate:
         broken = self.measured(cell).faults
         invalid = precondition(cell.id, IDENTITIES, broken=broken) if broken else None
         return self._kept(invalid or Verdict(cell.id, IDENTITIES, VerdictKind.OK))
+
+    def judge_memory(self, cell: Cell) -> Verdict:
+        """Whether the engine's cache holds what the models' configs say. Raises as `measured`."""
+        return self._kept(judge_memory(cell, self.measured(cell).measurement.draftgate.memory))
 
     def explain(self, cell: Cell, metric: str, error: Exception) -> tuple[Verdict, str]:
         """What cannot be said for an error: an INVALID verdict, kept once, and the details.

@@ -44,7 +44,12 @@ INFO = EngineInfo(
     threads=1,
     startup_s=0.0,
     memory=EngineMemory(
-        kv_cache_bytes=1024, kv_blocks=2, block_size=16, weight_bytes=1, rss_bytes=1
+        kv_cache_bytes=1024,
+        kv_blocks=2,
+        block_size=16,
+        kv_cache_dtype="float32",
+        weight_bytes=1,
+        rss_bytes=1,
     ),
 )
 

@@ -10,6 +10,7 @@ MEMORY = EngineMemory(
     kv_cache_bytes=268_435_456,
     kv_blocks=1024,
     block_size=32,
+    kv_cache_dtype="float32",
     weight_bytes=18_874_368,
     rss_bytes=900_000_000,
 )
