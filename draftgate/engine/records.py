@@ -81,7 +81,7 @@ class EngineMemory(Record):
     """What an engine holds once it stands; bytes of its first worker.
 
     ``kv_cache_bytes``: the cache's tensors, draft layers among them, made for ``kv_blocks`` blocks
-    of ``block_size`` tokens, of ``kv_cache_dtype``. ``weight_bytes``: parameters of target and draft, shared ones once.
+    of ``block_size`` tokens. ``weight_bytes``: parameters of target and draft, shared ones once.
     ``device_bytes``: allocated on the device, None on CPU; ``rss_bytes``: resident in the host.
     """
 
