@@ -136,7 +136,7 @@ class Session:
         """One more round of a timed cell, with the stage timer on; after the timed ones."""
         if not (cell.timed and self.profile.plan.stages):
             return None
-        request = self._request(cell).model_copy(update={"stages": True})
+        request = self.request_of(cell).model_copy(update={"stages": True})
         record = self.engines.generate(cell.scenario, request)
         self.watcher.round_done(cell, "stages", record)
         return record
@@ -178,10 +178,11 @@ class Session:
         )
 
     def _player(self, cell: Cell) -> Play:
-        request = self._request(cell)
+        request = self.request_of(cell)
         return lambda: self.engines.generate(cell.scenario, request)
 
-    def _request(self, cell: Cell) -> RoundRequest:
+    def request_of(self, cell: Cell) -> RoundRequest:
+        """A round of the cell as the profile says."""
         return RoundRequest(
             prompts=tuple(
                 RoundPrompt(prompt_id=p.prompt_id, text=p.text)

@@ -13,7 +13,9 @@ from draftgate.baseline.errors import BaselineError
 from draftgate.baseline.store import BaselineStore
 from draftgate.engine.errors import EngineError
 from draftgate.measure.arms import Arms
+from draftgate.measure.bound import Bound
 from draftgate.measure.session import Measured, MeasureError, Session
+from draftgate.plugin.bounds import Bounds
 from draftgate.plugin.memory import judge_memory
 from draftgate.plugin.options import Options
 from draftgate.plugin.progress import ProgressLine
@@ -54,6 +56,7 @@ class Gate:
     progress: ProgressLine
     surroundings: Surroundings
     verdicts: list[Verdict] = field(default_factory=list)
+    bounds: list[Bound] = field(default_factory=list)
     updated: Updated = field(default_factory=Updated)
     unwritten: str = ""
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
@@ -96,6 +99,16 @@ class Gate:
     def judge_memory(self, cell: Cell) -> Verdict:
         """Whether the engine's cache holds what the models' configs say. Raises as `measured`."""
         return self._kept(judge_memory(cell, self.measured(cell).measurement.draftgate.memory))
+
+    def judge_bounds(self, cell: Cell) -> tuple[tuple[Bound, ...], Verdict]:
+        """Replay the control's output on the cell's engine, and keep what came of it.
+
+        Raises one of `EXPLAINED`.
+        """
+        bounds, verdict = Bounds(self.profile, self.session, self.arms).judge(cell)
+        self.bounds += bounds
+        self._keep()
+        return bounds, self._kept(verdict)
 
     def explain(self, cell: Cell, metric: str, error: Exception) -> tuple[Verdict, str]:
         """What cannot be said for an error: an INVALID verdict, kept once, and the details.
@@ -173,6 +186,8 @@ class Gate:
         }
         try:
             self.folder.write_verdicts(self.verdicts)
+            if self.bounds:
+                self.folder.write_bounds(self.bounds)
             self.folder.write_run(facts)
         except ResultsError as error:
             self.unwritten = str(error)

@@ -9,6 +9,7 @@ from stage_examples import MEMORY, example_staged_round, example_steps
 from test_measurement import measurement
 
 from draftgate.engine.records import StageSteps
+from draftgate.measure.identities import check
 from draftgate.measure.record import Measurement
 from draftgate.measure.stages import STAGES, Stages
 
@@ -100,3 +101,13 @@ def test_classes_partition_the_steps(steps):
     total = sum(c.steps * c.step_ms for c in stages.classes.values())
     assert total == pytest.approx(sum(steps.step_ms))
     assert 0 <= sum(stages.shares.values()) <= 1
+
+
+def test_stage_times_that_do_not_sum_are_a_broken_identity():
+    assert check([example_staged_round()], 3) == []
+    lost = example_steps(verify_ms=(0.0,) * 6)
+    [broken] = check([example_staged_round(stages=lost)], 3)
+    assert broken.identity == "stages_sum_to_steps"
+    assert "stages sum to 15.50 ms, their steps to 36.00 ms" in broken.detail
+    [broken] = check([example_staged_round(wall_s=0.05)], 3)
+    assert "steps sum to 36.00 ms, the round took 50.00 ms" in broken.detail
