@@ -22,6 +22,7 @@ from draftgate.engine.records import (
 from draftgate.profile.cells import Scenario
 
 ISA = "x86-avx2-fp32"
+KV_BYTES_PER_TOKEN = 12288  # of testbed:llama-tiny, which needs no engine to be known
 STEP_S = 0.01
 DRAFTING_COST = 1.2  # of a step with drafts, relative to one without
 LOG_TAIL = "the last line of its log"
@@ -87,7 +88,7 @@ class FakeHost:
             threads=1,
             startup_s=0.0,
             memory=EngineMemory(
-                kv_cache_bytes=1024,
+                kv_cache_bytes=KV_BYTES_PER_TOKEN * 2 * 16,
                 kv_blocks=2,
                 block_size=16,
                 kv_cache_dtype="float32",

@@ -20,7 +20,7 @@ def measure_in_worker(worker: Any) -> EngineMemory:
         kv_blocks=config.num_blocks,
         block_size=config.kv_cache_groups[0].kv_cache_spec.block_size,
         kv_cache_dtype=str(caches[0].dtype).removeprefix("torch."),
-        weight_bytes=_storage_bytes(_parameters(runner)),
+        weight_bytes=_weight_bytes(runner),
         rss_bytes=psutil.Process().memory_info().rss,
         device_bytes=_device_bytes(runner.device),
     )
@@ -32,6 +32,12 @@ def _cache_tensors(runner: Any, config: Any) -> Iterator[Any]:
         for name in group.layer_names:
             cache = layers[name].kv_cache
             yield from cache if isinstance(cache, list | tuple) else (cache,)
+
+
+def _weight_bytes(runner: Any) -> int | None:
+    if runner.device.type == "cpu":
+        return None  # kernels hold the weights in a form of their own, and the tensors are emptied
+    return _storage_bytes(_parameters(runner))
 
 
 def _parameters(runner: Any) -> Iterator[Any]:

@@ -81,15 +81,16 @@ class EngineMemory(Record):
     """What an engine holds once it stands; bytes of its first worker.
 
     ``kv_cache_bytes``: the cache's tensors, draft layers among them, made for ``kv_blocks`` blocks
-    of ``block_size`` tokens. ``weight_bytes``: parameters of target and draft, shared ones once.
-    ``device_bytes``: allocated on the device, None on CPU; ``rss_bytes``: resident in the host.
+    of ``block_size`` tokens. ``weight_bytes``: parameters of target and draft, shared ones once;
+    ``device_bytes``: allocated on the device; both None on CPU, where kernels repack the weights.
+    ``rss_bytes``: resident in the host.
     """
 
     kv_cache_bytes: int
     kv_blocks: int
     block_size: int
     kv_cache_dtype: str
-    weight_bytes: int
+    weight_bytes: int | None
     rss_bytes: int
     device_bytes: int | None = None
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from fake_engines import FakeEngines, died
+from fake_engines import KV_BYTES_PER_TOKEN, FakeEngines, died
 
 from draftgate.engine.errors import EngineError
 from draftgate.measure.arms import Arms
@@ -189,7 +189,7 @@ def test_a_staged_round_with_other_tokens_breaks_an_identity():
 
 def test_the_engine_s_memory_is_kept(setting):
     memory = setting.session.measured(setting.cells[ARM]).measurement.draftgate.memory
-    assert memory.kv_bytes_per_token == 32
+    assert memory.kv_bytes_per_token == KV_BYTES_PER_TOKEN
 
 
 def test_a_caller_may_time_the_rounds_itself(setting):
