@@ -123,6 +123,18 @@ def predicted_step_s(model: CostModel, cell: StagedCell) -> float:
     return float(seconds.mean())
 
 
+def predicted_round_s(model: CostModel, cell: StagedCell) -> float:
+    """Seconds of all steps: those that decode by ``model``, those that read prompts as measured.
+
+    Raises:
+        CostModelError: as `predicted_step_s`.
+    """
+    rows = range(len(cell.steps.step_ms))
+    decode = [row for row in rows if step_class(cell.steps, row) == "decode"]
+    reading = sum(cell.steps.step_ms) - sum(cell.steps.step_ms[row] for row in decode)
+    return reading / 1000 + len(decode) * predicted_step_s(model, cell)
+
+
 def measured_step_s(cell: StagedCell) -> float:
     """Mean seconds of the cell's decode steps, as `predicted_step_s` predicts them."""
     table = _Table.of([cell])

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Callable, Sequence
 
 from draftgate.engine.drafts import DraftPlan
-from draftgate.engine.records import Record, RoundRecord
+from draftgate.engine.records import Record, RoundRecord, StageSteps
 from draftgate.measure import metrics
 from draftgate.measure.agreement import compare_outputs
 from draftgate.measure.cell_run import CellRun
@@ -18,7 +18,9 @@ class Bound(Record):
     """One replay, measured: ``speedups`` over the control's round beside each round.
 
     ``draft_acceptance_rate`` is 1 where the script drafted only what is accepted, None where it
-    never drafted. ``faults``: broken identities, and outputs that are not the control's.
+    never drafted. ``stages``: of one round more, with the stage timer on, where it is wanted.
+    ``simulated_speedup``: by the cost model, None without one. ``faults``: broken identities, and
+    outputs that are not the control's.
     """
 
     cell: str
@@ -28,6 +30,8 @@ class Bound(Record):
     tokens_per_step: float | None
     draft_acceptance_rate: float | None
     speedups: tuple[float, ...]
+    stages: StageSteps | None = None
+    simulated_speedup: float | None = None
     faults: tuple[str, ...] = ()
 
     @property
@@ -42,16 +46,18 @@ def measure_bound(
     plan: DraftPlan,
     k: int,
     *,
-    play: Callable[[DraftPlan], RoundRecord],
+    play: Callable[[DraftPlan, bool], RoundRecord],
     control: Play,
     rounds: int,
+    staged: bool = False,
 ) -> Bound:
     """Play ``plan`` ``rounds`` times, each beside the control, after one round to warm up.
 
-    ``k``: the engine's. Raises what ``play`` and ``control`` raise.
+    ``k``: the engine's. ``play`` takes the plan, and whether the stage timer is on; with ``staged``
+    one such round comes last. Raises what ``play`` and ``control`` raise.
     """
-    play(plan)
-    run = CellRun(lambda: play(plan), control, rounds)
+    play(plan, False)
+    run = CellRun(lambda: play(plan, False), control, rounds)
     run.finish()
     first = run.rounds[0]
     return Bound(
@@ -62,6 +68,7 @@ def measure_bound(
         tokens_per_step=metrics.tokens_per_step(first),
         draft_acceptance_rate=metrics.draft_acceptance_rate(first),
         speedups=metrics.paired_speedups(run.rounds, run.control_rounds),
+        stages=play(plan, True).stages if staged else None,
         faults=_faults(run.rounds, run.control_rounds, k),
     )
 

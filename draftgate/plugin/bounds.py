@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from draftgate.analysis.cost import CostModel
+from draftgate.analysis.errors import CostModelError
+from draftgate.analysis.fit_cost import StagedCell, fit_cost_model, predicted_round_s
 from draftgate.analysis.replayed_bound import Replay, replays
 from draftgate.engine.drafts import DraftPlan, is_scripted
 from draftgate.measure.bound import Bound, measure_bound
@@ -14,7 +18,7 @@ from draftgate.verdict.verdict import Verdict
 if TYPE_CHECKING:
     from draftgate.engine.records import RoundRecord
     from draftgate.measure.arms import Arms
-    from draftgate.measure.session import Session
+    from draftgate.measure.session import Measured, Session
     from draftgate.profile.cells import Cell
     from draftgate.profile.model import Profile
 
@@ -36,8 +40,10 @@ class Bounds:
         those of the script. How fast it was is reported, not judged.
         """
         found, faults = [], []
-        for each in self._replays(cell):
-            bound = self._played(cell, each)
+        wanted = self._replays(cell)
+        simulated = Simulated.of(cell, self.session.all_measured())
+        for each in wanted:
+            bound = simulated.added_to(self._played(cell, each))
             found.append(bound)
             faults += [f"{each.name}: {fault}" for fault in _faults(bound, each)]
         evidence = "; ".join(faults) or f"{len(found)} replays, each as its script says"
@@ -69,8 +75,8 @@ class Bounds:
     def _played(self, cell: Cell, each: Replay) -> Bound:
         request = self.session.request_of(cell)
 
-        def play(plan: DraftPlan) -> RoundRecord:
-            scripted = request.model_copy(update={"drafts": plan})
+        def play(plan: DraftPlan, stages: bool) -> RoundRecord:
+            scripted = request.model_copy(update={"drafts": plan, "stages": stages})
             return self.arms.generate(cell.scenario, scripted)
 
         return measure_bound(
@@ -81,7 +87,48 @@ class Bounds:
             play=play,
             control=lambda: self.arms.generate(cell.control.scenario, request),
             rounds=self.profile.plan.rounds,
+            staged=self.profile.plan.stages,
         )
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """What the cost model, fitted to the stage times of this run, says of a replay's steps.
+
+    Scripted drafts cost next to nothing, so none is charged.
+    """
+
+    model: CostModel | None
+    control: StagedCell | None
+
+    @classmethod
+    def of(cls, cell: Cell, measured: Sequence[Measured]) -> Simulated:
+        """Fitted to the cells of the target; without stage times it says nothing."""
+        staged = {
+            m.cell.id: StagedCell(m.cell.id, _proposer(m.cell), m.cell.scenario.variant.k, s.steps)
+            for m in measured
+            if m.cell.scenario.target == cell.scenario.target
+            and (s := m.measurement.draftgate.stages) is not None
+        }
+        try:
+            model = fit_cost_model(cell.scenario.target.name, list(staged.values())).model
+        except CostModelError:
+            return cls(None, None)
+        return cls(model, staged.get(cell.control.id))
+
+    def added_to(self, bound: Bound) -> Bound:
+        """The bound with its simulated speed-up, where there is one."""
+        if self.model is None or self.control is None or bound.stages is None:
+            return bound
+        replayed = StagedCell(bound.replay, None, 0, bound.stages)
+        ratio = predicted_round_s(self.model, self.control) / predicted_round_s(
+            self.model, replayed
+        )
+        return bound.model_copy(update={"simulated_speedup": ratio})
+
+
+def _proposer(cell: Cell) -> str | None:
+    return None if cell.scenario.is_control else cell.scenario.variant.method
 
 
 def _faults(bound: Bound, each: Replay) -> list[str]:

@@ -71,7 +71,9 @@ class ResultsFolder:
 
     def write_bounds(self, bounds: Sequence[Bound]) -> None:
         """Keep the measured bounds as flat records in ``bounds.json``."""
-        records = [{**b.model_dump(mode="json"), "speedup": b.speedup} for b in bounds]
+        records = [
+            {**b.model_dump(mode="json", exclude={"stages"}), "speedup": b.speedup} for b in bounds
+        ]
         with self._explaining():
             write_text(self.path / "bounds.json", json.dumps(records, indent=1) + "\n")
 

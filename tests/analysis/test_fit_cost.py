@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -17,6 +17,7 @@ from draftgate.analysis.fit_cost import (
     StagedCell,
     fit_cost_model,
     measured_step_s,
+    predicted_round_s,
     predicted_step_s,
 )
 from draftgate.engine.records import StageSteps
@@ -97,6 +98,16 @@ def test_a_held_out_batch_size_is_predicted():
         error = predicted_step_s(fit.model, held_out) / measured_step_s(held_out) - 1
         assert abs(error) < 0.03
     assert 0.01 < fit.residuals["verify"].median < 0.04
+
+
+def test_a_round_is_predicted_in_whole_but_for_steps_that_read_prompts():
+    plain = cell("eagle3", 3, 4)
+    prefill = (1, *plain.steps.prefill_tokens[1:])
+    reading = replace(plain, steps=plain.steps.model_copy(update={"prefill_tokens": prefill}))
+    whole = sum(plain.steps.step_ms) / 1000
+    assert predicted_round_s(TRUE, plain) == pytest.approx(whole)
+    slower = replace(TRUE, overhead_s=TRUE.overhead_s + 1)
+    assert predicted_round_s(slower, reading) == pytest.approx(whole + 39, rel=1e-3)
 
 
 seconds = st.floats(1e-6, 1e-2)
