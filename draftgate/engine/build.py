@@ -9,6 +9,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING
 
 from draftgate.engine.hardware import isa_class, read_cpu
+from draftgate.engine.memory import measure_in_worker
 from draftgate.engine.models import check_vocabularies, resolve_models
 from draftgate.engine.placement import Placement
 from draftgate.engine.protocol import EngineInfo
@@ -66,5 +67,5 @@ def _describe(
         cores=cores,
         threads=compat.compute_threads(),
         startup_s=time.monotonic() - born,
-        memory=engine.memory(),
+        memory=engine.on_first_worker(measure_in_worker),
     )

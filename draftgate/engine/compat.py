@@ -11,15 +11,15 @@ import dataclasses
 import platform
 import time
 from collections.abc import Callable, Iterable
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from draftgate.engine.drafts import DraftPlan, is_scripted
 from draftgate.engine.errors import RoundRefused
-from draftgate.engine.memory import measure_in_worker
-from draftgate.engine.records import EngineMemory, SpecCounters, StageSteps
+from draftgate.engine.records import SpecCounters
 from draftgate.engine.spec import EngineSpec, llm_arguments
-from draftgate.engine.stages.timer import HostParts, start_in_worker, stop_in_worker
+from draftgate.engine.stages.timer import HostParts
 
+Result = TypeVar("Result")
 StepObserver = Callable[[float, Iterable[tuple[str, int]]], None]
 
 
@@ -259,32 +259,12 @@ class VllmEngine:
 
     # Looking inside
 
-    def memory(self) -> EngineMemory:
-        """What the first worker holds."""
-        found: EngineMemory = self._llm.collective_rpc(measure_in_worker)[0]
+    def on_first_worker(self, function: Callable[..., Result], *arguments: Any) -> Result:
+        """Call ``function(worker, *arguments)`` on every worker; what the first returns."""
+        found: Result = self._llm.collective_rpc(function, args=arguments)[0]
         return found
 
-    def start_stage_timer(self) -> None:
-        """Time the stages of every step from now on.
-
-        Raises:
-            IncompatibleVllm: this vLLM lacks one of the places that are timed.
-        """
-        parts = self._host_parts()
-        try:
-            self._llm.collective_rpc(start_in_worker, args=(parts,))
-        except AttributeError as error:
-            raise IncompatibleVllm(
-                f"vLLM {vllm_version()} cannot be timed by stage: {error}; "
-                f"adapt draftgate/engine/stages/timer.py"
-            ) from error
-
-    def stop_stage_timer(self) -> StageSteps | None:
-        """Take the timer out; the first worker's steps, None where none ran."""
-        found: StageSteps | None = self._llm.collective_rpc(stop_in_worker)[0]
-        return found
-
-    def _host_parts(self) -> HostParts | None:
+    def host_parts(self) -> HostParts | None:
         """What shares the worker's process; None where workers have processes of their own."""
         core = reach(self._core, "engine_core")
         if not hasattr(reach(core, "model_executor"), "driver_worker"):

@@ -10,10 +10,16 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from draftgate.engine.compat import FinishedRequest, IncompatibleVllm, VllmEngine
+from draftgate.engine.compat import (
+    FinishedRequest,
+    IncompatibleVllm,
+    VllmEngine,
+    vllm_version,
+)
 from draftgate.engine.errors import RoundRefused
 from draftgate.engine.protocol import RoundPrompt, RoundRequest
 from draftgate.engine.records import RequestRecord, RoundRecord, SpecCounters, StageSteps
+from draftgate.engine.stages.timer import start_in_worker, stop_in_worker
 
 ProgressCallback = Callable[[int, int], None]
 
@@ -149,14 +155,20 @@ class _StageTimer:
         if not self.wanted:
             yield
             return
-        try:
-            self.engine.start_stage_timer()
-        except IncompatibleVllm as error:
-            raise RoundRefused(f"{error}; or set stages = false in the profile's [plan]") from error
+        self._start()
         try:
             yield
         finally:
-            self.steps = self.engine.stop_stage_timer()
+            self.steps = self.engine.on_first_worker(stop_in_worker)
+
+    def _start(self) -> None:
+        try:
+            self.engine.on_first_worker(start_in_worker, self.engine.host_parts())
+        except (AttributeError, IncompatibleVllm) as error:
+            raise RoundRefused(
+                f"vLLM {vllm_version()} cannot be timed by stage: {error}; adapt "
+                "draftgate/engine/stages/timer.py, or set stages = false in the profile's [plan]"
+            ) from error
 
 
 def _waves(engine: VllmEngine, request: RoundRequest) -> list[list[_Request]]:
