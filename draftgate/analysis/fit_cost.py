@@ -18,6 +18,7 @@ from draftgate.analysis.cost import CostModel, DraftCost, TargetCost
 from draftgate.analysis.errors import CostModelError
 from draftgate.analysis.traces import FloatArray
 from draftgate.engine.records import StageSteps
+from draftgate.measure.record import Measurement
 from draftgate.measure.stages import step_class
 
 MIN_STEPS = 8
@@ -34,6 +35,15 @@ class StagedCell:
     proposer: str | None
     k: int
     steps: StageSteps
+
+
+def staged_cell(measurement: Measurement) -> StagedCell | None:
+    """The stage times of a measured cell; None where the stage timer was off."""
+    block = measurement.draftgate
+    if block.stages is None:
+        return None
+    subject = block.subject
+    return StagedCell(subject.cell, subject.proposer, subject.k, block.stages.steps)
 
 
 @dataclass(frozen=True)

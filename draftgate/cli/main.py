@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from draftgate import __version__
+from draftgate.cli.commands.fit_cost import fit_cost
 from draftgate.cli.commands.plan import plan
 from draftgate.cli.commands.replay import replay
 from draftgate.cli.commands.simulate import simulate
@@ -88,6 +89,7 @@ def draftgate(
     """
 
 
+app.command("fit-cost")(fit_cost)
 app.command()(plan)
 app.command()(replay)
 app.command()(simulate)

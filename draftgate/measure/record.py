@@ -44,6 +44,17 @@ class Subject(Record):
     k: int
     model_id: str
 
+    @property
+    def target(self) -> str:
+        """``llama-tiny`` of ``llama-tiny/eagle3-k3``."""
+        return self.scenario.partition("/")[0]
+
+    @property
+    def proposer(self) -> str | None:
+        """The variant's method, ``eagle3`` of ``llama-tiny/eagle3-k3``; None for the control."""
+        variant = self.scenario.partition("/")[2]
+        return variant.partition(f"-k{self.k}")[0] if self.k else None
+
 
 class Machine(Record):
     """Where it was measured: the engine room's fingerprint."""

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING
 
 from draftgate.analysis.cost import CostModel
 from draftgate.analysis.errors import CostModelError
-from draftgate.analysis.fit_cost import StagedCell, fit_cost_model, predicted_round_s
+from draftgate.analysis.fit_cost import (
+    StagedCell,
+    fit_cost_model,
+    predicted_round_s,
+    staged_cell,
+)
 from draftgate.analysis.replayed_bound import Replay, replays
 from draftgate.engine.drafts import DraftPlan, is_scripted
 from draftgate.measure.bound import Bound, measure_bound
@@ -104,12 +109,12 @@ class Simulated:
     @classmethod
     def of(cls, cell: Cell, measured: Sequence[Measured]) -> Simulated:
         """Fitted to the cells of the target; without stage times it says nothing."""
-        staged = {
-            m.cell.id: StagedCell(m.cell.id, _proposer(m.cell), m.cell.scenario.variant.k, s.steps)
+        found = [
+            staged_cell(m.measurement)
             for m in measured
             if m.cell.scenario.target == cell.scenario.target
-            and (s := m.measurement.draftgate.stages) is not None
-        }
+        ]
+        staged = {each.name: each for each in found if each is not None}
         try:
             model = fit_cost_model(cell.scenario.target.name, list(staged.values())).model
         except CostModelError:
@@ -125,10 +130,6 @@ class Simulated:
             self.model, replayed
         )
         return bound.model_copy(update={"simulated_speedup": ratio})
-
-
-def _proposer(cell: Cell) -> str | None:
-    return None if cell.scenario.is_control else cell.scenario.variant.method
 
 
 def _faults(bound: Bound, each: Replay) -> list[str]:
