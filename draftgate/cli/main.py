@@ -12,6 +12,7 @@ import typer
 from draftgate import __version__
 from draftgate.cli.commands.baselines import baselines
 from draftgate.cli.commands.compare import compare
+from draftgate.cli.commands.fit_cost import fit_cost
 from draftgate.cli.commands.gate import gate
 from draftgate.cli.commands.history import history
 from draftgate.cli.commands.lossless import lossless
@@ -102,6 +103,7 @@ app.add_typer(history, name="history")
 app.command()(merge)
 app.command()(compare)
 app.command()(lossless)
+app.command("fit-cost")(fit_cost)
 app.command()(plan)
 app.command()(power)
 app.command()(replay)

@@ -9,10 +9,9 @@ import time
 from importlib import metadata
 from typing import TYPE_CHECKING
 
-import psutil
-
 from draftgate.engine.errors import SpecError
 from draftgate.engine.hardware import isa_class, read_cpu
+from draftgate.engine.memory import measure_in_worker
 from draftgate.engine.models import check_vocabularies, resolve_models
 from draftgate.engine.placement import Placement
 from draftgate.engine.planting import plant, planted_spec
@@ -89,5 +88,5 @@ def _describe(
         cores=cores,
         threads=compat.compute_threads(),
         startup_s=time.monotonic() - born,
-        rss_bytes=psutil.Process().memory_info().rss,
+        memory=engine.on_first_worker(measure_in_worker),
     )

@@ -1,6 +1,7 @@
-"""All this package knows of vLLM's insides: private paths, and what differs from 0.31 on.
+"""What this package knows of vLLM's insides: private paths, and what differs from 0.31 on.
 
-Everything else in the engine room talks to `VllmEngine`. A path that a vLLM version lacks raises
+Inside a worker, `stages` and `memory` know it too; all else in the engine room talks to
+`VllmEngine`. A path that a vLLM version lacks raises
 `IncompatibleVllm` with the path and the version, never an AttributeError from somewhere within.
 """
 
@@ -10,13 +11,15 @@ import dataclasses
 import platform
 import time
 from collections.abc import Callable, Iterable
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from draftgate.engine.drafts import DraftPlan, is_scripted
 from draftgate.engine.errors import RoundRefused
 from draftgate.engine.records import SpecCounters
 from draftgate.engine.spec import EngineSpec, llm_arguments
+from draftgate.engine.stages.timer import HostParts
 
+Result = TypeVar("Result")
 StepObserver = Callable[[float, Iterable[tuple[str, int]]], None]
 
 
@@ -290,6 +293,20 @@ class VllmEngine:
         runner = reach(self._engine, "model_executor.driver_worker.worker.model_runner")
         proposer = reach(runner, "speculator" if self.runner == "v2" else "drafter")
         proposer.propose = wrap(reach(proposer, "propose"))
+
+    # Looking inside
+
+    def on_first_worker(self, function: Callable[..., Result], *arguments: Any) -> Result:
+        """Call ``function(worker, *arguments)`` on every worker; what the first returns."""
+        found: Result = self._llm.collective_rpc(function, args=arguments)[0]
+        return found
+
+    def host_parts(self) -> HostParts | None:
+        """What shares the worker's process; None where workers have processes of their own."""
+        core = reach(self._core, "engine_core")
+        if not hasattr(reach(core, "model_executor"), "driver_worker"):
+            return None
+        return HostParts(self._engine, reach(core, "scheduler"))
 
     def _silence_statistics(self) -> None:
         """Keep the scheduler's statistics, drop their reporting.

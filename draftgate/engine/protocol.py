@@ -15,7 +15,7 @@ from draftgate.engine.drafts import DraftPlan
 from draftgate.engine.errors import Stage
 from draftgate.engine.placement import Placement
 from draftgate.engine.probe import Probe, ProbeResult
-from draftgate.engine.records import Record, RoundRecord
+from draftgate.engine.records import EngineMemory, Record, RoundRecord
 from draftgate.engine.scores import Scoring, TokenScore
 from draftgate.engine.spec import EngineSpec
 
@@ -40,7 +40,8 @@ class RoundRequest(Record):
 
     ``mixed`` keeps ``batch_size`` different prompts in flight and refills as requests finish;
     ``replicated`` runs prompt after prompt, each ``batch_size`` times at once. ``drafts``: what an
-    engine started with `scripted_config` drafts; other engines refuse it.
+    engine started with `scripted_config` drafts; other engines refuse it. ``stages``: with the
+    stage timer on, which costs a little, so such a round's wall time is not used.
     """
 
     prompts: tuple[RoundPrompt, ...] = Field(min_length=1)
@@ -50,6 +51,7 @@ class RoundRequest(Record):
     temperature: float = Field(default=0.0, ge=0.0)
     seed: int = 42
     drafts: DraftPlan | None = None
+    stages: bool = False
 
     @property
     def total_requests(self) -> int:
@@ -63,7 +65,7 @@ class EngineInfo(Record):
 
     ``runner`` is vLLM's model runner; ``kernels`` the vLLM kernel library in use (CPU only);
     ``cores`` the logical CPUs it may use, ``threads`` what torch computes with;
-    ``startup_s`` seconds from the child's first line to ready; ``rss_bytes`` resident memory then.
+    ``startup_s`` seconds from the child's first line to ready; ``memory`` what it held then.
     """
 
     vllm: str
@@ -82,7 +84,7 @@ class EngineInfo(Record):
     cores: tuple[int, ...]
     threads: int
     startup_s: float
-    rss_bytes: int
+    memory: EngineMemory
 
 
 class Hello(Record):

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from draftgate.engine.compat import FinishedRequest, VllmEngine
+from draftgate.engine.compat import (
+    FinishedRequest,
+    IncompatibleVllm,
+    VllmEngine,
+    vllm_version,
+)
 from draftgate.engine.errors import RoundRefused
 from draftgate.engine.protocol import RoundPrompt, RoundRequest
-from draftgate.engine.records import RequestRecord, RoundRecord, SpecCounters
+from draftgate.engine.records import RequestRecord, RoundRecord, SpecCounters, StageSteps
+from draftgate.engine.stages.timer import start_in_worker, stop_in_worker
 
 ProgressCallback = Callable[[int, int], None]
 
@@ -116,11 +123,13 @@ def run_round(
     loop = _Loop(engine, request.batch_size, count)
     before = engine.counters()
     engine.observe_steps(loop.observe)
+    timer = _StageTimer(engine, wanted=request.stages)
     try:
-        start = time.perf_counter()
-        for wave in waves:
-            loop.run(wave)
-        wall_s = time.perf_counter() - start
+        with timer.running():
+            start = time.perf_counter()
+            for wave in waves:
+                loop.run(wave)
+            wall_s = time.perf_counter() - start
     finally:
         engine.observe_steps(None)
     return RoundRecord(
@@ -129,7 +138,37 @@ def run_round(
         steps=loop.steps,
         requests=tuple(item.record() for wave in waves for item in wave),
         counters=_difference(engine.counters(), before),
+        stages=timer.steps,
     )
+
+
+@dataclass
+class _StageTimer:
+    """The engine's stage timer, where it is wanted; ``steps`` is there after `running`."""
+
+    engine: VllmEngine
+    wanted: bool
+    steps: StageSteps | None = None
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        if not self.wanted:
+            yield
+            return
+        self._start()
+        try:
+            yield
+        finally:
+            self.steps = self.engine.on_first_worker(stop_in_worker)
+
+    def _start(self) -> None:
+        try:
+            self.engine.on_first_worker(start_in_worker, self.engine.host_parts())
+        except (AttributeError, IncompatibleVllm) as error:
+            raise RoundRefused(
+                f"vLLM {vllm_version()} cannot be timed by stage: {error}; adapt "
+                "draftgate/engine/stages/timer.py, or set stages = false in the profile's [plan]"
+            ) from error
 
 
 def _waves(engine: VllmEngine, request: RoundRequest) -> list[list[_Request]]:

@@ -112,6 +112,10 @@ class Arms:
                 self._hosts.pop(scenario.id).close()
             raise
 
+    def tokenize(self, scenario: Scenario, texts: Iterable[str]) -> tuple[tuple[int, ...], ...]:
+        """Token ids of user messages, in the target's chat template. Raises as `generate`."""
+        return self._host(scenario).tokenize(texts)
+
     def info(self, scenario: Scenario) -> EngineInfo:
         """Facts of the scenario's engine. Raises EngineError as `generate` does."""
         return self._host(scenario).info

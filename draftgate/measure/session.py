@@ -42,7 +42,7 @@ class Watcher(Protocol):
     """Is told of every round as it ends."""
 
     def round_done(self, cell: Cell, arm: str, record: RoundRecord) -> None:
-        """``arm``: `warm-up`, `arm` or `control`."""
+        """``arm``: `warm-up`, `arm`, `control` or `stages`."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Session:
         if cell.id not in self._done:
             with self.playing(cell) as run:
                 run.finish()
-                self._done[cell.id] = self._measure(cell)
+                self._done[cell.id] = self._measure(cell, self._staged_round(cell))
         return self._done[cell.id]
 
     def player(self, cell: Cell) -> Play:
@@ -150,10 +150,20 @@ class Session:
             self._open[cell.id] = _Open(run, started, walls)
         return self._open[cell.id]
 
-    def _measure(self, cell: Cell) -> Measured:
+    def _staged_round(self, cell: Cell) -> RoundRecord | None:
+        """One more round of a timed cell, with the stage timer on; after the timed ones."""
+        if not (cell.timed and self.profile.plan.stages):
+            return None
+        request = self.request_of(cell).model_copy(update={"stages": True})
+        record = self.engines.generate(cell.scenario, request)
+        self.watcher.round_done(cell, "stages", record)
+        return record
+
+    def _measure(self, cell: Cell, staged: RoundRecord | None) -> Measured:
         opened = self._open[cell.id]
         run = opened.run
-        machine, provenance = self.describe(cell.scenario, self.engines.info(cell.scenario))
+        info = self.engines.info(cell.scenario)
+        machine, provenance = self.describe(cell.scenario, info)
         try:
             measurement = Measurement.build(
                 self.subject(cell),
@@ -164,6 +174,8 @@ class Session:
                 started=opened.started,
                 ended=datetime.now(UTC),
                 timed=cell.timed,
+                staged=staged,
+                memory=info.memory,
                 order=run.order,
                 warmup_walls_s=opened.warmup_walls["arm"],
                 control_warmup_walls_s=opened.warmup_walls.get("control", ()),
@@ -172,10 +184,15 @@ class Session:
             raise MeasureError(str(error)) from error
         if not cell.timed:
             self._warm.setdefault(self._warm_key(cell), tuple(r.wall_s for r in run.rounds))
-        return Measured(cell, measurement, _broken(run, cell.scenario.variant.k))
+        return Measured(cell, measurement, _broken(run, staged, cell.scenario.variant.k))
 
     def _player(self, cell: Cell) -> Play:
-        request = RoundRequest(
+        request = self.request_of(cell)
+        return lambda: self.engines.generate(cell.scenario, request)
+
+    def request_of(self, cell: Cell) -> RoundRequest:
+        """A round of the cell as the profile says."""
+        return RoundRequest(
             prompts=tuple(
                 RoundPrompt(prompt_id=p.prompt_id, text=p.text)
                 for p in self.load(cell.workload).prompts
@@ -186,7 +203,6 @@ class Session:
             temperature=self.profile.temperature,
             seed=self.profile.seed,
         )
-        return lambda: self.engines.generate(cell.scenario, request)
 
     def _control_player(self, cell: Cell) -> Play | None:
         """Plays the control's round; where nothing is timed, the control cell's own one serves."""
@@ -220,10 +236,10 @@ class Session:
         return cell.scenario.id, self.engines.starts_of(cell.scenario), cell.batch_size
 
 
-def _broken(run: CellRun, k: int) -> tuple[Broken, ...]:
-    """What neither arm may break; the control's faults are told apart."""
+def _broken(run: CellRun, staged: RoundRecord | None, k: int) -> tuple[Broken, ...]:
+    """What neither arm may break, nor the staged round; the control's faults are told apart."""
     control = check(run.control_rounds, 0) if run.control_rounds else []
     return (
-        *check(run.rounds, k),
+        *check([*run.rounds, *([staged] if staged else [])], k),
         *(Broken(identity, f"control: {detail}") for identity, detail in control),
     )

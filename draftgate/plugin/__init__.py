@@ -26,8 +26,9 @@ MARKERS = (
     "correctness: checks losslessness",
     "slow: takes minutes; not part of `make test`",
     "gpu: needs a GPU",
-    "cells(speculative=False, timed=False): which of the profile's cells a test with the fixture "
-    "`perf` gets: only those that draft, only those that are timed",
+    "cells(speculative=False, timed=False, staged=False, scripted=False): which of the profile's "
+    "cells a test with the fixture `perf` gets: only those that draft, that are timed, whose "
+    "stages are timed; those whose drafts the test scripts",
 )
 
 
@@ -67,6 +68,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         selection.tell_cells(items)
         if (fault := Options.from_pytest(config).fault) is not None:
             fault.drop(items)
+        cells.drop_tests_without_cells(items)
         cells.order(items, profile, grouped_by_scenario=profile.plan.resident is not None)
 
 

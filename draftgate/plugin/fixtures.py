@@ -14,6 +14,7 @@ from draftgate.plugin.run_facts import tell_junit
 from draftgate.plugin.stash import GATE
 
 if TYPE_CHECKING:
+    from draftgate.measure.bound import Bound
     from draftgate.measure.session import Measured
     from draftgate.plugin.gate import Gate
     from draftgate.profile.cells import Cell
@@ -81,6 +82,23 @@ class Perf:
     def require_sound(self) -> None:
         """Fail the test where the measurement breaks an identity."""
         self._conclude(self.gate.judge_identities(self.measured.cell))
+
+    def require_memory(self) -> None:
+        """Fail the test where the engine's cache is not what the models' configs say."""
+        self._conclude(self.gate.judge_memory(self.measured.cell))
+
+    def measure_bounds(self) -> tuple[Bound, ...]:
+        """Replay the control's output by the scripts of `draftgate.analysis.replayed_bound`.
+
+        Fails the test where a replay is not what its script says.
+        """
+        from draftgate.plugin.bounds import BOUND
+
+        with self._failing_clearly(BOUND):
+            bounds, verdict = self.gate.judge_bounds(self.cell)
+        self.item.user_properties += [(f"perf.{BOUND}.{b.replay}", b.speedup) for b in bounds]
+        self._conclude(verdict)
+        return bounds
 
     @contextmanager
     def _failing_clearly(self, metric: str) -> Iterator[None]:

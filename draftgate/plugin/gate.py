@@ -13,9 +13,12 @@ from draftgate.baseline.errors import BaselineError
 from draftgate.baseline.store import BaselineStore
 from draftgate.engine.errors import EngineError
 from draftgate.measure.arms import Arms
+from draftgate.measure.bound import Bound
 from draftgate.measure.reference import twin
 from draftgate.measure.session import Measured, MeasureError, Session
+from draftgate.plugin.bounds import Bounds
 from draftgate.plugin.history import append_history
+from draftgate.plugin.memory import judge_memory
 from draftgate.plugin.options import Options
 from draftgate.plugin.progress import ProgressLine
 from draftgate.plugin.pruning import Pruned, prune_baselines
@@ -61,6 +64,7 @@ class Gate:
     surroundings: Surroundings
     reference: ReferenceStage | None = None
     verdicts: list[Verdict] = field(default_factory=list)
+    bounds: list[Bound] = field(default_factory=list)
     updated: Updated = field(default_factory=Updated)
     pruned: Pruned = field(default_factory=Pruned)
     unwritten: str = ""
@@ -107,6 +111,20 @@ class Gate:
         broken = self.measured(cell).faults
         invalid = precondition(cell.id, IDENTITIES, broken=broken) if broken else None
         return self._kept(invalid or Verdict(cell.id, IDENTITIES, VerdictKind.OK))
+
+    def judge_memory(self, cell: Cell) -> Verdict:
+        """Whether the engine's cache holds what the models' configs say. Raises as `measured`."""
+        return self._kept(judge_memory(cell, self.measured(cell).measurement.draftgate.memory))
+
+    def judge_bounds(self, cell: Cell) -> tuple[tuple[Bound, ...], Verdict]:
+        """Replay the control's output on the cell's engine, and keep what came of it.
+
+        Raises one of `EXPLAINED`.
+        """
+        bounds, verdict = Bounds(self.profile, self.session, self.arms).judge(cell)
+        self.bounds += bounds
+        self._keep()
+        return bounds, self._kept(verdict)
 
     def explain(self, cell: Cell, metric: str, error: Exception) -> tuple[Verdict, str]:
         """What cannot be said for an error: an INVALID verdict, kept once, and the details.
@@ -200,6 +218,8 @@ class Gate:
             self.folder.write_sensitivity(self.verdicts)
             if self.reference is not None:
                 self.reference.write(self.folder)
+            if self.bounds:
+                self.folder.write_bounds(self.bounds)
             self.folder.write_run(facts)
         except ResultsError as error:
             self.unwritten = str(error)

@@ -33,7 +33,7 @@ class ProgressLine:
 
     def round_done(self, cell: Cell, arm: str, record: RoundRecord) -> None:
         """A round ended (`draftgate.measure.session.Watcher`)."""
-        played = self._cells.get(cell.id, 0) + (arm != "warm-up")
+        played = self._cells.get(cell.id, 0) + (arm in ("arm", "control"))
         self._cells[cell.id] = played
         of, before = self._rounds_of(cell), len(self._cells) - 1
         share = (before + min(1.0, played / of)) / max(1, self._total_cells)

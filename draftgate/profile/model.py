@@ -114,6 +114,7 @@ class Plan(Part):
     a verdict. ``session_sd``, ``start_sd``: least relative shifts of speed that verdicts
     reckon with, between sessions and between process starts in the same minutes (standard
     deviations; `draftgate power --noise` fits them).
+    ``stages``: each timed cell plays one round more, with the stage timer on.
     """
 
     rounds: Count = 3
@@ -125,17 +126,25 @@ class Plan(Part):
     resident: Count | None = None
     reference_pairs: Count = 10
     batch_mode: Literal["mixed", "replicated"] = "mixed"
+    stages: Annotated[bool, Field(strict=True)] = False
     estimate: Estimate = Estimate()
 
 
 class Limits(Part):
-    """Largest tolerated relative loss of each timed metric; None: reported, not judged."""
+    """Largest tolerated relative loss of each timed metric; None: reported, not judged.
+
+    ``*_share``: rise of a stage's share of the step time.
+    """
 
     output_throughput: RelativeLoss | None = None
     speedup: RelativeLoss | None = None
     step_time_ms: RelativeLoss | None = None
     mean_ttft_ms: RelativeLoss | None = None
     mean_tpot_ms: RelativeLoss | None = None
+    draft_share: RelativeLoss | None = None
+    verify_share: RelativeLoss | None = None
+    sample_share: RelativeLoss | None = None
+    overhead_share: RelativeLoss | None = None
 
     def stated(self) -> dict[str, float]:
         """The metrics that have a limit."""

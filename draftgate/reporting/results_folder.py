@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from draftgate.measure.atomic import write_text
+from draftgate.measure.bound import Bound
 from draftgate.measure.record import Measurement
 from draftgate.verdict.verdict import Verdict
 
@@ -95,6 +96,14 @@ class ResultsFolder:
         ]
         with self._explaining():
             write_text(self.path / "sensitivity.json", json.dumps(records, indent=1) + "\n")
+
+    def write_bounds(self, bounds: Sequence[Bound]) -> None:
+        """Keep the measured bounds as flat records in ``bounds.json``."""
+        records = [
+            {**b.model_dump(mode="json", exclude={"stages"}), "speedup": b.speedup} for b in bounds
+        ]
+        with self._explaining():
+            write_text(self.path / "bounds.json", json.dumps(records, indent=1) + "\n")
 
     def write_run(self, facts: dict[str, Any]) -> None:
         """Keep the run's own facts: profile, fingerprint, provenance, start, end, exit reason."""

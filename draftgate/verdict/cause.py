@@ -12,9 +12,6 @@ UNEXPLAINED = 0.02  # what the two factors leave over, worth naming
 
 NAMED_STAGE = 1 / 3  # of the largest move of a stage: smaller ones are not named
 
-STAGES = ("draft", "verify", "sample", "overhead")
-"""Parts of a step; a stage's timed metric is ``{stage}_ms``."""
-
 
 class Factor(StrEnum):
     """What throughput is made of: tokens per step x requests in a step / step time."""

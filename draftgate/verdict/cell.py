@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from draftgate.baseline.schema import ExactBaseline, TimedBaseline
 from draftgate.measure.metrics import higher_is_better
-from draftgate.verdict.cause import STAGES, Factors
+from draftgate.measure.stages import STAGES
+from draftgate.verdict.cause import Factors
 from draftgate.verdict.equality import OUTPUTS_EQUAL_CONTROL, judge_equality
 from draftgate.verdict.exact_cell import EXACT_METRICS, judge_exact_cell
 from draftgate.verdict.facts import CellFacts
@@ -16,6 +18,7 @@ from draftgate.verdict.kinds import VerdictKind
 from draftgate.verdict.lengths import length_shift
 from draftgate.verdict.precondition import precondition
 from draftgate.verdict.rule import TimedRule
+from draftgate.verdict.stages import STAGE_METRICS, StageSamples, judge_share
 from draftgate.verdict.timed import judge_timed
 from draftgate.verdict.verdict import Verdict
 
@@ -51,6 +54,8 @@ class CellJudge:
             return self._equality()
         if metric in {m.name for m in EXACT_METRICS}:
             return self._exact(metric)
+        if metric in STAGE_METRICS:
+            return self._share(metric)
         return self._timed(metric)
 
     def factors(self, metric: str) -> Factors:
@@ -98,7 +103,7 @@ class CellJudge:
             return verdict
         assert self.timed is not None
         stored = self.timed.metrics.get(metric)
-        limit = {**self.limits, **self.timed.limits}.get(metric)
+        limit = self._limit(metric)
         if limit is None:  # reported, not judged
             return Verdict(facts.cell, metric, VerdictKind.OK, value, n=sum(map(len, samples)))
         return judge_timed(
@@ -113,6 +118,30 @@ class CellJudge:
             can_confirm=self.can_confirm,
             rule=self.rule,
         )
+
+    def _share(self, metric: str) -> Verdict:
+        cell, stage, measured = self.facts.cell, STAGE_METRICS[metric], self._stages_now()
+        if stage not in measured:
+            raise KeyError(f"{cell} has no time of stage {stage}")
+        medians = {name: statistics.median(samples[0]) for name, samples in measured.items()}
+        share = medians[stage] / sum(medians.values())
+        if verdict := self._unjudgeable(metric, self.timed, share):
+            return verdict
+        limit = self._limit(metric)
+        if limit is None:  # reported, not judged
+            return Verdict(cell, metric, VerdictKind.OK, share)
+        return judge_share(cell, stage, measured, self._stages_before(), limit)
+
+    def _limit(self, metric: str) -> float | None:
+        return {**self.limits, **(self.timed.limits if self.timed else {})}.get(metric)
+
+    def _stages_now(self) -> StageSamples:
+        timed = self.facts.timed
+        return {s: timed[f"{s}_ms"] for s in STAGES if f"{s}_ms" in timed}
+
+    def _stages_before(self) -> StageSamples:
+        stored = self.timed.metrics if self.timed else {}
+        return {s: stored[f"{s}_ms"].samples for s in STAGES if f"{s}_ms" in stored}
 
     def _other_texts(self, metric: str) -> Verdict | None:
         return length_shift(

@@ -1,0 +1,63 @@
+"""The engine's measured memory beside what the models' configs say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from draftgate.analysis.memory import Footprint, MemoryModelError, footprint
+from draftgate.engine.models import read_config
+from draftgate.verdict.exact import judge_exact
+from draftgate.verdict.kinds import VerdictKind
+from draftgate.verdict.verdict import Verdict
+
+if TYPE_CHECKING:
+    from draftgate.engine.records import EngineMemory
+    from draftgate.profile.cells import Cell, Scenario
+
+METRIC = "kv_bytes_per_token"
+
+
+def judge_memory(cell: Cell, memory: EngineMemory | None) -> Verdict:
+    """Compare cache bytes a token with ``==``; UNBASELINED, and why, where nothing is known."""
+    try:
+        if memory is None:
+            raise MemoryModelError("the engine did not report its memory")
+        expected = expected_footprint(cell.scenario, memory.kv_cache_dtype)
+    except MemoryModelError as error:
+        return Verdict(cell.id, METRIC, VerdictKind.UNBASELINED, unit="B", evidence=str(error))
+    counts = {"target and draft": (expected.kv_bytes_per_token, memory.kv_bytes_per_token)}
+    return judge_exact(
+        cell.id,
+        METRIC,
+        memory.kv_bytes_per_token,
+        expected.kv_bytes_per_token,
+        counts=counts,
+        higher_is_better=None,
+        unit="B",
+        cause=f"by config.json: target {expected.kv_target} B, draft {expected.kv_draft} B",
+    )
+
+
+def expected_footprint(scenario: Scenario, dtype: str) -> Footprint:
+    """Memory of a scenario's models by their configs; raises MemoryModelError."""
+    target, variant = scenario.target, scenario.variant
+    config: dict[str, Any] = variant.speculative_config or {}
+    draft = config.get("model")
+    return footprint(
+        _config(target.model, target.revision),
+        variant.method,
+        _config(draft, config.get("revision")) if _is_checkpoint(variant.method, draft) else None,
+        dtype,
+        tensor_parallel_size=target.tensor_parallel_size,
+    )
+
+
+def _is_checkpoint(method: str, model: Any) -> bool:
+    return isinstance(model, str) and method != "custom_class"
+
+
+def _config(model: str, revision: str | None) -> dict[str, Any]:
+    found = read_config(model, revision)
+    if found is None:
+        raise MemoryModelError(f"no config.json of {model} at hand")
+    return found
