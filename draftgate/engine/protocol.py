@@ -16,7 +16,7 @@ from draftgate.engine.placement import Placement
 from draftgate.engine.records import Record, RoundRecord
 from draftgate.engine.spec import EngineSpec
 
-PROTOCOL_VERSION = 1
+PROTOCOL_VERSION = 2
 MAX_FRAME_BYTES = 1 << 29  # far above any round; stray text read as a length lands above it
 HEADER = struct.Struct(">I")
 

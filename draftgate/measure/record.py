@@ -23,7 +23,8 @@ from draftgate.measure.bench import BenchKeys, bench_keys
 from draftgate.measure.compact import pack, unpack
 from draftgate.measure.exact import ExactMetrics
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""2: requests keep their prompts' token ids. Version 1 is read as well; it has none."""
 
 _ROUNDS = ("rounds", "control_rounds")
 
