@@ -2,7 +2,8 @@
 
 The record holds the steps the engine took, not what drafting at every position would have yielded.
 An entry between two steps is the rest of the step that covers it: exact along the path taken (the
-recorded k and the oracle), a lower bound elsewhere. Records of schema 1 know prompts by length only.
+recorded k and the oracle), a lower bound elsewhere. Records of schema 1 know prompts by length
+only.
 """
 
 from __future__ import annotations
@@ -44,9 +45,7 @@ def _method(scenario: str) -> str:
     return scenario.rpartition("/")[2].rpartition("-k")[0] or scenario.rpartition("/")[2]
 
 
-def _request(
-    record: RequestRecord, proposer: str | None, prompt: tuple[int, ...]
-) -> TraceRequest:
+def _request(record: RequestRecord, proposer: str | None, prompt: tuple[int, ...]) -> TraceRequest:
     acceptance = {proposer: _entries(record.emitted)} if proposer else {}
     output: TokenArray = np.array(record.output_token_ids, dtype=np.int32)
     prompt_ids: TokenArray = np.array(prompt, dtype=np.int32)

@@ -10,9 +10,11 @@ from typing import Annotated
 import typer
 
 from draftgate import __version__
+from draftgate.cli.commands.advise import advise
 from draftgate.cli.commands.plan import plan
 from draftgate.cli.commands.replay import replay
 from draftgate.cli.commands.simulate import simulate
+from draftgate.cli.commands.tree import tree
 
 TOOL_ERROR = 1
 INTERRUPTED = 130
@@ -88,9 +90,11 @@ def draftgate(
     """
 
 
+app.command()(advise)
 app.command()(plan)
 app.command()(replay)
 app.command()(simulate)
+app.command()(tree)
 
 if __name__ == "__main__":
     sys.exit(run())

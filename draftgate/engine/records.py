@@ -34,9 +34,10 @@ class RequestRecord(Record):
     """One request of a round.
 
     ``prompt_token_ids``: with the chat template; empty in records of schema 1, and in a replicated
-    prompt's further copies, whose first copy (same ``prompt_id``) holds them. ``emitted[j]``: tokens the engine returned for this request in its ``j``-th output step (the
-    first is the prefill's). ``drafted``/``accepted``: one entry a verification that had drafts
-    (vLLM `per_request_spec_decode_metrics="detailed"`); empty where speculative decoding is off.
+    prompt's further copies, whose first copy (same ``prompt_id``) has them. ``emitted[j]``: tokens
+    the engine returned for this request in its ``j``-th output step (the first is the prefill's).
+    ``drafted``/``accepted``: one entry a verification that had drafts (vLLM
+    `per_request_spec_decode_metrics="detailed"`); empty where speculative decoding is off.
     """
 
     prompt_id: str
