@@ -1,0 +1,116 @@
+"""`Panel`: one figure of the report as data. It cannot be made without its unit, n and noise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Record = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Lines:
+    """A line for each value of ``series``, a plot for each of ``facet``; ``half``: error bars."""
+
+    x: str
+    y: str
+    series: str
+    facet: str
+    half: str | None = None
+    log_x: bool = False
+    reference: float | None = None
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Bars side by side, or ``stacked``, at every ``category``."""
+
+    category: str
+    y: str
+    series: str
+    facet: str
+    half: str | None = None
+    stacked: bool = False
+    reference: float | None = None
+
+
+@dataclass(frozen=True)
+class Heat:
+    """A matrix of ``value``; ``signed``: 0 is the middle of its colours."""
+
+    x: str
+    y: str
+    value: str
+    facet: str
+    signed: bool = False
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """Box plots of ``value`` at every ``category``."""
+
+    category: str
+    value: str
+    facet: str
+
+
+@dataclass(frozen=True)
+class Points:
+    """A point a record."""
+
+    x: str
+    y: str
+    series: str
+    facet: str
+    reference: float | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """No plot: the records are the figure."""
+
+
+Chart = Lines | Bars | Heat | Boxes | Points | Table
+
+
+@dataclass(frozen=True)
+class Panel:
+    """``unit`` of the values, ``n``: what was counted, ``noise``: what the error shows.
+
+    ``columns``: keys of ``records`` with their headings, for tables. ``remark``: how to read it.
+    """
+
+    key: str
+    title: str
+    unit: str
+    n: str
+    noise: str
+    chart: Chart
+    columns: Mapping[str, str]
+    records: Sequence[Record]
+    remark: str = ""
+
+    def __post_init__(self) -> None:
+        """Raise ValueError on a figure that does not say what it shows."""
+        if not (self.unit and self.n and self.noise):
+            raise ValueError(f"panel {self.key}: a figure states its unit, n and noise")
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and its panels, at least one."""
+
+    title: str
+    panels: Sequence[Panel]
+
+
+def counted(number: int, what: str) -> str:
+    """Such as ``1 request``, ``32 requests``."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def span(numbers: Sequence[int], what: str) -> str:
+    """Such as ``3 rounds`` or ``2 to 32 requests``."""
+    low, high = min(numbers, default=0), max(numbers, default=0)
+    return counted(high, what) if low == high else f"{low} to {counted(high, what)}"
