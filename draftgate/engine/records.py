@@ -5,7 +5,7 @@ Times are seconds on the child's monotonic clock; token counts are engine truth,
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
@@ -61,11 +61,60 @@ class RequestRecord(Record):
         return self
 
 
+class StageSteps(Record):
+    """Where a round's time went: columns, one entry an engine step that ran the model.
+
+    ``requests`` in the step; ``batched_tokens`` the target computed; of these ``prefill_tokens``
+    were prompt tokens and ``drafted_tokens`` drafts to verify; ``kv_tokens`` lay in the cache
+    before the step, all requests together. ``step_ms``: from the step's start in the model runner
+    to that of the next. ``draft_ms`` + ``verify_ms`` (forward pass and logits) + ``sample_ms`` +
+    ``overhead_ms`` (everything else that has a name) make the step, but for what no scope covers.
+
+    ``scopes_ms``: each scope's own time over the round, nested scopes left out; what none covers
+    is ``unattributed``. ``clock``: ``host`` where the host computes, ``cuda_event`` on a device,
+    whose times are the device's own.
+    """
+
+    clock: Literal["host", "cuda_event"]
+    requests: tuple[int, ...]
+    batched_tokens: tuple[int, ...]
+    prefill_tokens: tuple[int, ...]
+    kv_tokens: tuple[int, ...]
+    drafted_tokens: tuple[int, ...]
+    step_ms: tuple[float, ...]
+    draft_ms: tuple[float, ...]
+    verify_ms: tuple[float, ...]
+    sample_ms: tuple[float, ...]
+    overhead_ms: tuple[float, ...]
+    scopes_ms: dict[str, float]
+
+
+class EngineMemory(Record):
+    """What an engine holds once it stands; bytes of its first worker.
+
+    ``kv_cache_bytes``: the cache's tensors, draft layers among them, made for ``kv_blocks`` blocks
+    of ``block_size`` tokens. ``weight_bytes``: parameters of target and draft, shared ones once.
+    ``device_bytes``: allocated on the device, None on CPU; ``rss_bytes``: resident in the host.
+    """
+
+    kv_cache_bytes: int
+    kv_blocks: int
+    block_size: int
+    weight_bytes: int
+    rss_bytes: int
+    device_bytes: int | None = None
+
+    @property
+    def kv_bytes_per_token(self) -> float:
+        """Cache bytes of one token of one request, over all layers of this worker."""
+        return self.kv_cache_bytes / (self.kv_blocks * self.block_size)
+
+
 class RoundRecord(Record):
     """One timed pass over a cell's prompts on one engine.
 
     ``wall_s``: first request added to last request finished. ``steps``: engine steps in between.
-    ``counters`` is None where speculative decoding is off.
+    ``counters`` is None where speculative decoding is off, ``stages`` where the stage timer is.
     """
 
     batch_size: int
@@ -73,6 +122,7 @@ class RoundRecord(Record):
     steps: int
     requests: tuple[RequestRecord, ...]
     counters: SpecCounters | None = None
+    stages: StageSteps | None = None
 
     @property
     def generated_tokens(self) -> int:
