@@ -8,6 +8,7 @@ only.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -46,12 +47,12 @@ def _method(scenario: str) -> str:
 
 
 def _request(record: RequestRecord, proposer: str | None, prompt: tuple[int, ...]) -> TraceRequest:
-    acceptance = {proposer: _entries(record.emitted)} if proposer else {}
+    acceptance = {proposer: entries(record.emitted)} if proposer else {}
     output: TokenArray = np.array(record.output_token_ids, dtype=np.int32)
     prompt_ids: TokenArray = np.array(prompt, dtype=np.int32)
     return TraceRequest(record.prompt_id, record.prompt_tokens, prompt_ids, output, acceptance)
 
 
-def _entries(emitted: tuple[int, ...]) -> IntArray:
+def entries(emitted: Sequence[int]) -> IntArray:
     """Entry j = tokens from j to the end of the step that covers j: 3 -> 3, 2, 1."""
     return np.concatenate([np.arange(count, 0, -1, dtype=np.int64) for count in emitted])

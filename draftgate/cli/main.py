@@ -13,6 +13,7 @@ from draftgate import __version__
 from draftgate.cli.commands.advise import advise
 from draftgate.cli.commands.plan import plan
 from draftgate.cli.commands.replay import replay
+from draftgate.cli.commands.report import report
 from draftgate.cli.commands.simulate import simulate
 from draftgate.cli.commands.tree import tree
 
@@ -93,6 +94,7 @@ def draftgate(
 app.command()(advise)
 app.command()(plan)
 app.command()(replay)
+app.command()(report)
 app.command()(simulate)
 app.command()(tree)
 

@@ -9,7 +9,17 @@ from draftgate.analysis.rates import acceptance_length, position_rates
 from draftgate.analysis.steps import Steps, measured_steps
 from draftgate.analysis.within_request import by_relative_position, heat_map
 from draftgate.measure.record import Block
-from draftgate.reporting.report.panel import Bars, Boxes, Heat, Lines, Panel, Record, Table, span
+from draftgate.reporting.report.panel import (
+    Bars,
+    Boxes,
+    Heat,
+    Lines,
+    Panel,
+    Record,
+    Table,
+    interval,
+    span,
+)
 from draftgate.reporting.report.select import drafting, place, variant
 
 BINS = 10
@@ -44,7 +54,7 @@ def _lengths(cells: Cells) -> Panel:
             "workload": block.subject.workload,
             "variant": variant(block),
             "value": length.value,
-            "half": length.half_width,
+            **interval(length.value, length.half_width),
             "n": length.requests,
         }
         for block, steps in cells
@@ -56,13 +66,14 @@ def _lengths(cells: Cells) -> Panel:
         unit="tokens per verification, bonus token included",
         n=_requests(cells),
         noise=f"whiskers: {_CLUSTERED}",
-        chart=Bars("workload", "value", "variant", "target", "half", reference=1.0),
+        chart=Bars("workload", "value", "variant", "target", True, reference=1.0),
         columns={
             "target": "target",
             "workload": "workload",
             "variant": "variant",
             "value": "acceptance length",
-            "half": "±",
+            "low": "95 % from",
+            "high": "to",
             "n": "requests",
         },
         records=records,
@@ -93,9 +104,8 @@ def _positions(cells: Cells) -> Panel:
             **_names(block),
             "position": rate.position + 1,
             "value": rate.marginal.value,
-            "half": rate.marginal.half_width,
+            **interval(rate.marginal.value, rate.marginal.half_width),
             "conditional": rate.conditional and rate.conditional.value,
-            "conditional_half": rate.conditional and rate.conditional.half_width,
             "n": rate.marginal.count,
         }
         for block, steps in cells
@@ -107,14 +117,14 @@ def _positions(cells: Cells) -> Panel:
         unit="share of all drafts whose token at this position was accepted (marginal)",
         n=span([record["n"] for record in records], "draft") + f", {_requests(cells)}",
         noise=f"whiskers: {_CLUSTERED}",
-        chart=Lines("position", "value", "variant", "place", "half"),
+        chart=Lines("position", "value", "variant", "place", True),
         columns={
             **_PLACE,
             "position": "position",
             "value": "marginal",
-            "half": "±",
+            "low": "95 % from",
+            "high": "to",
             "conditional": "conditional",
-            "conditional_half": "±",
             "n": "drafts",
         },
         records=records,
@@ -128,7 +138,7 @@ def _along(cells: Cells) -> Panel:
             **_names(block),
             "share": round(100 * (bin_.low + bin_.high) / 2),
             "value": bin_.tokens_per_step.value,
-            "half": bin_.tokens_per_step.half_width,
+            **interval(bin_.tokens_per_step.value, bin_.tokens_per_step.half_width),
             "n": bin_.tokens_per_step.count,
         }
         for block, steps in cells
@@ -140,12 +150,13 @@ def _along(cells: Cells) -> Panel:
         unit="tokens per decode step, by percent of the output generated",
         n=_requests(cells),
         noise=f"whiskers: {_CLUSTERED}",
-        chart=Lines("share", "value", "variant", "place", "half"),
+        chart=Lines("share", "value", "variant", "place", True),
         columns={
             **_PLACE,
             "share": "% of output",
             "value": "tokens per step",
-            "half": "±",
+            "low": "95 % from",
+            "high": "to",
             "n": "steps",
         },
         records=records,
@@ -167,7 +178,7 @@ def _heat(cells: Cells) -> Panel:
     return Panel(
         key="heat",
         title="Tokens per step by request and place in its output",
-        unit="tokens per decode step; blank: no step starts there",
+        unit="tokens per decode step; grey: no step starts there",
         n=_requests(cells),
         noise="none shown: every cell is the mean of one request's few steps",
         chart=Heat("share", "request", "value", "facet"),

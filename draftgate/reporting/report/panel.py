@@ -11,39 +11,46 @@ Record = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Lines:
-    """A line for each value of ``series``, a plot for each of ``facet``; ``half``: error bars."""
+    """A line for each value of ``series``, a plot for each of ``facet``.
+
+    ``noisy``: whiskers from the records' ``low`` to ``high``. ``reference``: a dotted line.
+    """
 
     x: str
     y: str
     series: str
     facet: str
-    half: str | None = None
+    noisy: bool = False
     log_x: bool = False
     reference: float | None = None
 
 
 @dataclass(frozen=True)
 class Bars:
-    """Bars side by side, or ``stacked``, at every ``category``."""
+    """Bars side by side, or ``stacked``, at every ``category``; the rest as in `Lines`."""
 
     category: str
     y: str
     series: str
     facet: str
-    half: str | None = None
+    noisy: bool = False
     stacked: bool = False
     reference: float | None = None
 
 
 @dataclass(frozen=True)
 class Heat:
-    """A matrix of ``value``; ``signed``: 0 is the middle of its colours."""
+    """A matrix of ``value``, grey where it is None; all facets share one scale.
+
+    ``signed``: 0 is the middle of its colours. ``written``: each value stands in its field.
+    """
 
     x: str
     y: str
     value: str
     facet: str
     signed: bool = False
+    written: bool = False
 
 
 @dataclass(frozen=True)
@@ -103,6 +110,13 @@ class Section:
 
     title: str
     panels: Sequence[Panel]
+
+
+def interval(value: float, half_width: float | None) -> dict[str, float | None]:
+    """``low`` and ``high`` of a noisy record; None where the noise is unknown."""
+    if half_width is None:
+        return {"low": None, "high": None}
+    return {"low": value - half_width, "high": value + half_width}
 
 
 def counted(number: int, what: str) -> str:

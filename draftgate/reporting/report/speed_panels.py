@@ -9,7 +9,7 @@ from draftgate.measure.record import Block
 from draftgate.reporting.report.panel import Bars, Lines, Panel, Record, span
 from draftgate.reporting.report.select import place, variant
 
-_NOISE = "whiskers: half the range of the rounds, around their median"
+_NOISE = "whiskers: from the worst round to the best; the point is the median"
 
 
 def speed_panels(found: Sequence[Block]) -> Iterator[Panel]:
@@ -21,7 +21,7 @@ def speed_panels(found: Sequence[Block]) -> Iterator[Panel]:
             unit="times the control's output tokens per second",
             n=_rounds(records),
             noise=_NOISE,
-            chart=Lines("batch_size", "value", "variant", "place", "half", True, 1.0),
+            chart=Lines("batch_size", "value", "variant", "place", True, True, 1.0),
             columns=_columns("speed-up"),
             records=records,
             remark="Each round is divided by the control's round that was timed next to it.",
@@ -33,7 +33,7 @@ def speed_panels(found: Sequence[Block]) -> Iterator[Panel]:
             unit="generated tokens per second",
             n=_rounds(records),
             noise=_NOISE,
-            chart=Bars("batch", "value", "variant", "place", "half"),
+            chart=Bars("batch", "value", "variant", "place", True),
             columns=_columns("tokens/s"),
             records=records,
         )
@@ -47,7 +47,8 @@ def _records(found: Sequence[Block], metric: str) -> list[Record]:
             "batch_size": block.subject.batch_size,
             "variant": variant(block),
             "value": statistics.median(samples),
-            "half": (max(samples) - min(samples)) / 2,
+            "low": min(samples),
+            "high": max(samples),
             "n": len(samples),
         }
         for block in found
@@ -61,7 +62,8 @@ def _columns(value: str) -> dict[str, str]:
         "batch_size": "batch size",
         "variant": "variant",
         "value": value,
-        "half": "±",
+        "low": "lowest",
+        "high": "highest",
         "n": "rounds",
     }
 
