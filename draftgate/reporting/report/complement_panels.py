@@ -23,7 +23,7 @@ def complement_panels(found: Sequence[Block]) -> Iterator[Panel]:
             key="overlap",
             title="Overlap matrix: do variants draft the same tokens?",
             unit="percent: output tokens that both drafted / that at least one did",
-            n=span([record["tokens"] for record in records], "output token") + " a workload",
+            n=span([r["tokens"] for r in records if r["tokens"]], "output token") + " a workload",
             noise="none: a count over the workload's outputs, which are the same in both",
             chart=Heat("second", "first", "value", "place", written=True),
             columns={
@@ -63,24 +63,24 @@ def _shared(name: str, group: Sequence[Block]) -> Iterator[Record]:
     for first in variants:
         for second in variants:
             pair = pairs.get((first, second)) or pairs.get((second, first))
-            if pair is None or pair.overlap is None:
-                continue
+            compared = {"value": None, "only": None, "tokens": None}
             yield {
                 "place": name,
                 "first": first,
                 "second": second,
-                "value": 100 * pair.overlap,
-                "only": 100 * _alone(pair, first) / _tokens(pair),
-                "tokens": _tokens(pair),
+                **(_compared(pair, first) if pair else compared),
             }
 
 
-def _alone(pair: Shared, name: str) -> int:
-    return pair.first_only if pair.first == name else pair.second_only
-
-
-def _tokens(pair: Shared) -> int:
-    return pair.both + pair.first_only + pair.second_only + pair.neither
+def _compared(pair: Shared, first: str) -> Record:
+    """The pair as seen from ``first``; None where nothing can be divided by."""
+    tokens = pair.both + pair.first_only + pair.second_only + pair.neither
+    alone = pair.first_only if pair.first == first else pair.second_only
+    return {
+        "value": None if pair.overlap is None else 100 * pair.overlap,
+        "only": 100 * alone / tokens if tokens else None,
+        "tokens": tokens,
+    }
 
 
 def _ngram_and_best(group: Sequence[Block]) -> tuple[Block, Block] | None:

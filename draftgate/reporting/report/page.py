@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -12,7 +13,7 @@ from draftgate.reporting.report.clean import clean, number
 from draftgate.reporting.report.content import Report
 from draftgate.reporting.report.errors import ReportError
 from draftgate.reporting.report.panel import Heat, Panel
-from draftgate.reporting.report.plotly_figures import Palette, figures, plotly_javascript
+from draftgate.reporting.report.plotly_figures import Palette, Palettes, figures, plotly_javascript
 from draftgate.verdict.kinds import VerdictKind
 
 TEMPLATE = "page.html.j2"
@@ -44,9 +45,9 @@ def render_html(report: Report) -> str:
     """The page; raises ReportError without jinja2 or plotly."""
     template = _template()
     data: list[Mapping[str, Any]] = []
-    palette = Palette()
+    palettes = defaultdict(Palette)
     sections = [
-        (section.title, [_shown(panel, palette, data) for panel in section.panels])
+        (section.title, [_shown(panel, palettes, data) for panel in section.panels])
         for section in report.sections
     ]
     page = template.render(
@@ -62,9 +63,9 @@ def render_html(report: Report) -> str:
     return str(page)
 
 
-def _shown(panel: Panel, palette: Palette, data: list[Mapping[str, Any]]) -> Shown:
+def _shown(panel: Panel, palettes: Palettes, data: list[Mapping[str, Any]]) -> Shown:
     plots = []
-    for heading, figure in figures(panel, palette):
+    for heading, figure in figures(panel, palettes):
         plots.append(Plot(clean(heading), len(data)))
         data.append(figure)
     matrix = isinstance(panel.chart, Heat)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -36,7 +37,7 @@ _ROW_HEIGHT = 12
 
 
 class Palette:
-    """A colour a name, the same in all of a page's figures; they repeat after the eighth."""
+    """A colour a name; they repeat after the eighth."""
 
     def __init__(self) -> None:
         self._colours = {CONTROL: _NEUTRAL}
@@ -46,14 +47,18 @@ class Palette:
         return self._colours.setdefault(name, _COLOURS[used % len(_COLOURS)])
 
 
-def figures(panel: Panel, palette: Palette) -> list[tuple[str, dict[str, Any]]]:
+Palettes = defaultdict[str, Palette]
+"""By the records' key that is coloured, so that a variant has one colour in all of a page."""
+
+
+def figures(panel: Panel, palettes: Palettes) -> list[tuple[str, dict[str, Any]]]:
     """(heading, figure as JSON-ready data) of each facet; empty for a table.
 
     Raises ReportError without plotly.
     """
     if isinstance(panel.chart, Table):
         return []
-    draw = _Drawing(_plotly(), panel, palette)
+    draw = _Drawing(_plotly(), panel, palettes)
     return [
         (facet, json.loads(draw.figure(records).to_json()))
         for facet, records in _groups(panel.records, panel.chart.facet)
@@ -71,10 +76,10 @@ def plotly_javascript() -> str:
 class _Drawing:
     """Draws one panel's facets."""
 
-    def __init__(self, plotly: Any, panel: Panel, palette: Palette) -> None:
+    def __init__(self, plotly: Any, panel: Panel, palettes: Palettes) -> None:
         self._go = plotly
         self._panel = panel
-        self._palette = palette
+        self._palettes = palettes
 
     def figure(self, records: Sequence[Record]) -> Any:
         chart = self._panel.chart
@@ -110,7 +115,7 @@ class _Drawing:
                 y=[r[chart.y] for r in group],
                 error_y=_whiskers(chart, group),
                 mode="lines+markers",
-                line={"color": self._palette[name]},
+                line={"color": self._palettes[chart.series][name]},
                 customdata=[r[chart.x] for r in group],
                 hovertemplate="%{customdata}: %{y:.4g}",
             )
@@ -130,7 +135,7 @@ class _Drawing:
                 x=[_label(r[chart.category]) for r in group],
                 y=[r[chart.y] for r in group],
                 error_y=_whiskers(chart, group),
-                marker={"color": self._palette[name]},
+                marker={"color": self._palettes[chart.series][name]},
             )
         figure.update_layout(barmode="stack" if chart.stacked else "group")
         return figure
@@ -168,9 +173,14 @@ class _Drawing:
 
     def _boxes(self, chart: Boxes, records: Sequence[Record]) -> Any:
         figure = self._empty(None, chart.value)
+        palette = self._palettes[chart.category]
         for name, group in _groups(records, chart.category):
             figure.add_box(
-                name=_label(name), y=[r[chart.value] for r in group], boxpoints="outliers"
+                name=_label(name),
+                y=[r[chart.value] for r in group],
+                boxpoints="outliers",
+                marker={"color": palette[name]},
+                line={"width": 1.5},
             )
         return figure
 
@@ -182,7 +192,7 @@ class _Drawing:
                 x=[r[chart.x] for r in group],
                 y=[r[chart.y] for r in group],
                 mode="markers",
-                marker={"color": self._palette[name]},
+                marker={"color": self._palettes[chart.series][name]},
             )
         return figure
 
