@@ -48,7 +48,7 @@ class Bleu4:
         if not prompt_ids or not output_ids:
             return 0.0
         score = self._bleu.sentence_score(_spelled(output_ids), [_spelled(prompt_ids)])
-        return float(score.score / score.bp) if score.bp else 0.0
+        return min(100.0, score.score / score.bp) if score.bp else 0.0
 
 
 def overlap_against_gain(ngram: RoundRecord, other: RoundRecord) -> tuple[OverlapPoint, ...]:
