@@ -13,7 +13,7 @@ from draftgate.measure.record import Block
 from draftgate.reporting.report.acceptance_panels import acceptance_panels
 from draftgate.reporting.report.bound_panels import bound_panels
 from draftgate.reporting.report.complement_panels import complement_panels
-from draftgate.reporting.report.panel import Panel, Section
+from draftgate.reporting.report.panel import Panel, Section, counted
 from draftgate.reporting.report.select import blocks
 from draftgate.reporting.report.speed_panels import speed_panels
 from draftgate.reporting.report.stage_panels import stage_panels
@@ -70,7 +70,7 @@ def _headline(run: Run, shown: Sequence[Row]) -> str:
     counts = Counter(row.verdict.value if row.verdict else "not judged" for row in shown)
     total = ", ".join(f"{count} {kind}" for kind, count in counts.items())
     state = "" if run.finished else " (the run did not finish)"
-    return f"{len(shown)} cells{state}: {total}"
+    return f"{counted(len(shown), 'cell')}{state}: {total}"
 
 
 def _advice(run: Run) -> tuple[Advice, ...]:
