@@ -78,4 +78,4 @@ def _rate(requests: Sequence[Steps], position: int) -> PositionRate | None:
         ]
     )
     marginal = ratio(hits, drafts)
-    return marginal and PositionRate(position, marginal, ratio(hits, reached))
+    return PositionRate(position, marginal, ratio(hits, reached)) if marginal else None

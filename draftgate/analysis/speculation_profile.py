@@ -13,7 +13,7 @@ from typing import Any
 
 from draftgate.analysis.rates import acceptance_length
 from draftgate.analysis.steps import Steps, measured_steps
-from draftgate.measure.record import Measurement
+from draftgate.measure.record import Block
 
 SCHEMA_VERSION = "1.0"
 FILE_NAME = "speculation_profile.json"
@@ -24,21 +24,19 @@ _ONE_K_TELLS_SMALLER = frozenset({"eagle", "eagle3", "mtp", "draft_model"})
 
 
 def speculation_profile(
-    cells: Sequence[Measurement], method: str, draft_model: str | None
+    cells: Sequence[Block], method: str, draft_model: str | None
 ) -> dict[str, Any] | None:
     """The profile of one scenario over its ``cells`` (workloads), at least one.
 
     Where a workload was measured at several batch sizes, give one of them: the acceptance is the
     same. None where nothing was drafted. Rates are of drafts; a step without one is not counted.
     """
-    by_workload = {
-        cell.draftgate.subject.workload: measured_steps(cell.draftgate.rounds[0]) for cell in cells
-    }
+    by_workload = {cell.subject.workload: measured_steps(cell.rounds[0]) for cell in cells}
     requests = [steps for group in by_workload.values() for steps in group]
     emitted = [int(count) for steps in requests for count in steps.emitted[steps.drafted > 0]]
     if not emitted:
         return None
-    block = cells[0].draftgate
+    block = cells[0]
     k = block.subject.k
     marginal = [sum(count > i + 1 for count in emitted) / len(emitted) for i in range(k)]
     mean = sum(emitted) / len(emitted)
@@ -102,16 +100,14 @@ def _category(requests: Sequence[Steps]) -> dict[str, Any]:
     }
 
 
-def _conditions(cells: Sequence[Measurement]) -> dict[str, Any]:
-    block = cells[0].draftgate
+def _conditions(cells: Sequence[Block]) -> dict[str, Any]:
+    block = cells[0]
     return {
         "engine": "vllm",
         "engine_version": block.provenance.vllm,
         "hardware": block.machine.key,
-        "concurrency": sorted({cell.draftgate.subject.batch_size for cell in cells}),
-        "workload_hashes": {
-            cell.draftgate.subject.workload: cell.draftgate.subject.workload_hash for cell in cells
-        },
+        "concurrency": sorted({cell.subject.batch_size for cell in cells}),
+        "workload_hashes": {cell.subject.workload: cell.subject.workload_hash for cell in cells},
     }
 
 

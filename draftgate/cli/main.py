@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from draftgate import __version__
+from draftgate.cli.commands.acceptance import acceptance
 from draftgate.cli.commands.advise import advise
 from draftgate.cli.commands.plan import plan
 from draftgate.cli.commands.replay import replay
@@ -91,6 +92,7 @@ def draftgate(
     """
 
 
+app.command()(acceptance)
 app.command()(advise)
 app.command()(plan)
 app.command()(replay)

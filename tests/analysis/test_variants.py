@@ -21,7 +21,7 @@ from draftgate.analysis.overlap import (
 from draftgate.analysis.speculation_profile import speculation_profile
 from draftgate.analysis.steps import measured_steps
 from draftgate.engine.records import RoundRecord
-from draftgate.measure.record import Machine, Measurement, Provenance, Subject
+from draftgate.measure.record import Block, Machine, Measurement, Provenance, Subject
 
 
 @given(rounds_and_k(min_k=1))
@@ -85,8 +85,8 @@ def test_a_missing_sacrebleu_is_told_with_its_remedy(monkeypatch: pytest.MonkeyP
         Bleu4()
 
 
-def cell(record: RoundRecord, k: int) -> Measurement:
-    return Measurement.build(
+def cell(record: RoundRecord, k: int) -> Block:
+    measured = Measurement.build(
         Subject(
             cell="tiny/eagle3/gsm8k/bs1",
             scenario="tiny/eagle3",
@@ -102,6 +102,7 @@ def cell(record: RoundRecord, k: int) -> Measurement:
         started=datetime(2026, 7, 1, tzinfo=UTC),
         ended=datetime(2026, 7, 1, tzinfo=UTC),
     )
+    return measured.draftgate
 
 
 @settings(deadline=None)  # the first example imports scipy

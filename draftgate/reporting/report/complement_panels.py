@@ -93,7 +93,7 @@ def _ngram_and_best(group: Sequence[Block]) -> tuple[Block, Block] | None:
 
 
 def _difference(ngram: Block, other: Block) -> Iterator[Record]:
-    found = difference(*(measured_steps(b.rounds[0]) for b in (ngram, other)), bins=BINS)
+    found = difference(measured_steps(ngram.rounds[0]), measured_steps(other.rounds[0]), BINS)
     for request, row in zip(found.request_ids, found.gain, strict=True):
         for column, value in enumerate(row):
             yield {
