@@ -193,7 +193,7 @@ def _heat(cells: Cells) -> Panel:
 
 
 def _bursts(cells: Cells) -> Panel:
-    records = [
+    records: list[Record] = [
         {
             **_names(block),
             "value": correlation.value,

@@ -9,7 +9,7 @@ from draftgate.analysis.complementarity import Shared, difference, shared
 from draftgate.analysis.overlap import overlap_against_gain, rank_correlation
 from draftgate.analysis.steps import measured_steps
 from draftgate.measure.record import Block
-from draftgate.reporting.report.panel import Heat, Panel, Points, Record, span
+from draftgate.reporting.report.panel import Heat, Panel, Points, Record, counted, span
 from draftgate.reporting.report.select import by_place, drafting, method, place, variant
 
 BINS = 20
@@ -132,7 +132,7 @@ def _overlap_and_gain(pairs: Sequence[tuple[Block, Block]]) -> Iterator[Panel]:
             key="bleu",
             title="Prompt-output overlap against n-gram's gain",
             unit="n-gram's tokens per step / the other variant's; BLEU-4 from 0 to 100",
-            n=f"{len(records)} requests",
+            n=counted(len(records), "request"),
             noise=said or "none: too few requests for a correlation",
             chart=Points("bleu4", "value", "workload", "target", 1.0),
             columns={

@@ -231,7 +231,7 @@ def _groups(records: Sequence[Record], key: str) -> Iterator[tuple[str, list[Rec
 
 def _label(value: Any) -> str:
     """Plotly reads a little HTML in labels, so that text must be escaped for it too."""
-    return html.escape(clean(value, LONGEST_LABEL))
+    return html.escape(clean(value, LONGEST_LABEL), quote=False)
 
 
 def _plotly() -> Any:

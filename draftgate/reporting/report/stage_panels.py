@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from draftgate.measure.record import Block
 from draftgate.measure.stages import STAGES
-from draftgate.reporting.report.panel import Bars, Panel, Record, Table, span
+from draftgate.reporting.report.panel import Bars, Panel, Record, Table, counted, span
 from draftgate.reporting.report.select import place, target, variant
 
 _MIB = 1 << 20
@@ -39,7 +39,7 @@ def stage_panels(found: Sequence[Block]) -> Iterator[Panel]:
             key="memory",
             title="Memory of an engine",
             unit="MiB, and KiB of KV cache a token",
-            n=f"one reading an engine, {len(memory)} engines",
+            n=f"one reading an engine, {counted(len(memory), 'engine')}",
             noise="none: sizes of allocated tensors are exact, resident memory is one reading",
             chart=Table(),
             columns={
