@@ -21,7 +21,7 @@ from draftgate.reporting.report.content import Report, build_report
 from draftgate.reporting.report.flat import render_json
 from draftgate.reporting.report.markdown import render_markdown
 from draftgate.reporting.report.page import render_html
-from draftgate.reporting.report.panel import Panel, Table
+from draftgate.reporting.report.panel import Panel, Table, thinned
 from draftgate.reporting.report.select import blocks
 from draftgate.reporting.report.stage_panels import stage_panels
 from draftgate.reporting.run_reader import read_run
@@ -101,6 +101,14 @@ def test_cells_without_variants_or_times_still_make_a_report(tmp_path: Path) -> 
     assert report.advice == ()
     assert "<script>" not in render_html(report)
     assert render_markdown(report).startswith("# draftgate report\n\n1 cell: 1 OK.")
+
+
+@given(st.integers(0, 600), st.integers(1, 60))
+def test_a_matrix_is_never_taller_than_its_limit(lines: int, most: int) -> None:
+    drawn = thinned(range(lines), most)
+    assert len(drawn) <= most
+    assert len(drawn) == lines or len(drawn) > most / 2
+    assert list(drawn)[:1] == list(range(lines))[:1]
 
 
 def test_failing_verdicts_stand_first_and_tell_the_whole(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from draftgate.analysis.steps import Steps, measured_steps
 from draftgate.analysis.within_request import by_relative_position, heat_map
 from draftgate.measure.record import Block
 from draftgate.reporting.report.panel import (
+    MOST_LINES,
     Bars,
     Boxes,
     Heat,
@@ -19,6 +20,7 @@ from draftgate.reporting.report.panel import (
     Table,
     interval,
     span,
+    thinned,
 )
 from draftgate.reporting.report.select import drafting, place, variant
 
@@ -167,19 +169,20 @@ def _heat(cells: Cells) -> Panel:
     records = [
         {
             "facet": f"{place(block)} · {variant(block)}",
-            "request": steps[row].request_id,
+            "request": shown[row].request_id,
             "share": f"{100 * column // (2 * BINS)} %",
             "value": None if value != value else float(value),
         }
         for block, steps in cells
-        for row, values in enumerate(heat_map(steps, 2 * BINS))
+        for shown in [thinned(steps)]
+        for row, values in enumerate(heat_map(shown, 2 * BINS))
         for column, value in enumerate(values)
     ]
     return Panel(
         key="heat",
         title="Tokens per step by request and place in its output",
         unit="tokens per decode step; grey: no step starts there",
-        n=_requests(cells),
+        n=f"{_requests(cells)}, at most {MOST_LINES} of them drawn",
         noise="none shown: every cell is the mean of one request's few steps",
         chart=Heat("share", "request", "value", "facet"),
         columns={

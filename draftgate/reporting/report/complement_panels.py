@@ -9,7 +9,16 @@ from draftgate.analysis.complementarity import Shared, difference, shared
 from draftgate.analysis.overlap import overlap_against_gain, rank_correlation
 from draftgate.analysis.steps import measured_steps
 from draftgate.measure.record import Block
-from draftgate.reporting.report.panel import Heat, Panel, Points, Record, counted, span
+from draftgate.reporting.report.panel import (
+    MOST_LINES,
+    Heat,
+    Panel,
+    Points,
+    Record,
+    counted,
+    span,
+    thinned,
+)
 from draftgate.reporting.report.select import by_place, drafting, method, place, variant
 
 BINS = 20
@@ -43,7 +52,8 @@ def complement_panels(found: Sequence[Block]) -> Iterator[Panel]:
             key="difference",
             title="n-gram against the best other variant, by request and place in its output",
             unit="tokens per step more (blue: n-gram better) or fewer (red); grey: no step",
-            n=span([len(pair[0].rounds[0].requests) for pair in pairs], "request") + " a workload",
+            n=span([len(pair[0].rounds[0].requests) for pair in pairs], "request")
+            + f" a workload, at most {MOST_LINES} of them drawn",
             noise="none shown: every cell is a difference of two means of few steps",
             chart=Heat("share", "request", "value", "facet", signed=True),
             columns={
@@ -93,7 +103,8 @@ def _ngram_and_best(group: Sequence[Block]) -> tuple[Block, Block] | None:
 
 
 def _difference(ngram: Block, other: Block) -> Iterator[Record]:
-    found = difference(measured_steps(ngram.rounds[0]), measured_steps(other.rounds[0]), BINS)
+    shown = thinned(measured_steps(ngram.rounds[0]))
+    found = difference(shown, measured_steps(other.rounds[0]), BINS)
     for request, row in zip(found.request_ids, found.gain, strict=True):
         for column, value in enumerate(row):
             yield {

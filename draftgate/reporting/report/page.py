@@ -45,7 +45,7 @@ def render_html(report: Report) -> str:
     """The page; raises ReportError without jinja2 or plotly."""
     template = _template()
     data: list[Mapping[str, Any]] = []
-    palettes = defaultdict(Palette)
+    palettes: Palettes = defaultdict(Palette)
     sections = [
         (section.title, [_shown(panel, palettes, data) for panel in section.panels])
         for section in report.sections

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 Record = Mapping[str, Any]
+Item = TypeVar("Item")
+
+MOST_LINES = 48
 
 
 @dataclass(frozen=True)
@@ -117,6 +120,11 @@ def interval(value: float, half_width: float | None) -> dict[str, float | None]:
     if half_width is None:
         return {"low": None, "high": None}
     return {"low": value - half_width, "high": value + half_width}
+
+
+def thinned(items: Sequence[Item], most: int = MOST_LINES) -> Sequence[Item]:
+    """At most ``most`` of ``items``, evenly drawn: a matrix of 500 lines is taller than a page."""
+    return items[:: -(-len(items) // most)] if items else items
 
 
 def counted(number: int, what: str) -> str:
