@@ -50,7 +50,10 @@ def _request(record: RequestRecord, proposer: str | None, prompt: tuple[int, ...
     acceptance = {proposer: entries(record.emitted)} if proposer else {}
     output: TokenArray = np.array(record.output_token_ids, dtype=np.int32)
     prompt_ids: TokenArray = np.array(prompt, dtype=np.int32)
-    return TraceRequest(record.prompt_id, record.prompt_tokens, prompt_ids, output, acceptance)
+    starts = np.cumsum(record.emitted, dtype=np.int64)[:-1]
+    return TraceRequest(
+        record.prompt_id, record.prompt_tokens, prompt_ids, output, acceptance, starts
+    )
 
 
 def entries(emitted: Sequence[int]) -> IntArray:
