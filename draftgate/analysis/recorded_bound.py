@@ -44,10 +44,10 @@ def combined_bounds(first: Block, second: Block, setup: Setup) -> list[dict[str,
     The oracle takes the longer acceptance at every position, n-gram's (``first``) on ties, under
     each accounting. Requests that only one of the two has are left out; empty where all are.
     """
-    entries, prompts = _common(first, second)
+    sides, prompts = _common(first, second)
     if not prompts:
         return []
-    positions = better_of(*entries, prompts, lag=False)
+    positions = better_of(*sides, prompts, lag=False)
     k = max(first.subject.k, second.subject.k)
     return [
         {**record, "accounting": accounting.value}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from draftgate.reporting.report.content import Report
 from draftgate.reporting.report.errors import ReportError
 from draftgate.reporting.report.panel import Heat, Panel
 from draftgate.reporting.report.plotly_figures import Palette, Palettes, figures, plotly_javascript
-from draftgate.verdict.kinds import VerdictKind
+from draftgate.verdict.kinds import ALWAYS_FAILING, VerdictKind
 
 TEMPLATE = "page.html.j2"
 MOST_ROWS = 200
@@ -87,10 +86,7 @@ def _rows(panel: Panel) -> Iterator[tuple[str, ...]]:
 def _css_class(kind: VerdictKind | None) -> str:
     if kind is None:
         return "none"
-    return "good" if kind in _GOOD else "bad" if kind.value in _RED else "doubt"
-
-
-_RED = frozenset({"INVALID", "REGRESSED", "SUSPECT", "STALE"})
+    return "good" if kind in _GOOD else "bad" if kind in ALWAYS_FAILING else "doubt"
 
 
 def _template() -> Any:
@@ -104,7 +100,6 @@ def _template() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.policies["json.dumps_function"] = json.dumps
     environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
     source = resources.files("draftgate.reporting.report").joinpath(TEMPLATE)
     return environment.from_string(source.read_text(encoding="utf-8"))

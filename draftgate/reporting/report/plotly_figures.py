@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from draftgate.analysis.advice import CONTROL
 from draftgate.reporting.report.clean import LONGEST_LABEL, clean
 from draftgate.reporting.report.errors import ReportError
 from draftgate.reporting.report.panel import (
@@ -21,7 +22,6 @@ from draftgate.reporting.report.panel import (
     Record,
     Table,
 )
-from draftgate.reporting.report.select import CONTROL
 
 _COLOURS = ("#ea580c", "#16a34a", "#9333ea", "#0891b2", "#2563eb", "#be123c", "#ca8a04", "#db2777")
 _NEUTRAL = "#737373"

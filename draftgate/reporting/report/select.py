@@ -7,8 +7,6 @@ from itertools import groupby
 
 from draftgate.measure.record import Block, Measurement
 
-CONTROL = "none"
-
 
 def blocks(measurements: Iterable[Measurement]) -> tuple[Block, ...]:
     """Blocks in the order of target, workload, batch size; variants in the order measured."""
