@@ -224,7 +224,8 @@ def _request(
     verifications = range(len(emitted) - 1) if k else ()
     return RequestRecord(
         prompt_id=prompt.prompt_id,
-        prompt_tokens=len(prompt.text.split()),
+        prompt_tokens=len(prompt.text),
+        prompt_token_ids=tuple(prompt.text.encode("ascii", "replace")),
         output_token_ids=_tokens(prompt),
         finish_reason="stop",
         ttft_s=0.1 * wall,

@@ -2,7 +2,8 @@
 
 The record holds the steps the engine took, not what drafting at every position would have yielded.
 An entry between two steps is the rest of the step that covers it: exact along the path taken (the
-recorded k and the oracle), a lower bound elsewhere. Prompts are known by length only.
+recorded k and the oracle), a lower bound elsewhere. Records of schema 1 know prompts by length
+only.
 """
 
 from __future__ import annotations
@@ -29,8 +30,12 @@ def read_measured(path: Path) -> Trace:
         raise TraceError(str(error)) from None
     k = block.subject.k
     proposer = _method(block.subject.scenario) if k else None
+    records = block.rounds[0].requests
+    prompts = {r.prompt_id: r.prompt_token_ids for r in records if r.prompt_token_ids}
     requests = tuple(
-        _request(r, proposer) for r in block.rounds[0].requests if r.output_token_ids and r.emitted
+        _request(r, proposer, prompts.get(r.prompt_id, ()))
+        for r in records
+        if r.output_token_ids and r.emitted
     )
     if not requests:
         raise TraceError(f"{path}: no request has output tokens; measure the cell again")
@@ -41,11 +46,14 @@ def _method(scenario: str) -> str:
     return scenario.rpartition("/")[2].rpartition("-k")[0] or scenario.rpartition("/")[2]
 
 
-def _request(record: RequestRecord, proposer: str | None) -> TraceRequest:
+def _request(record: RequestRecord, proposer: str | None, prompt: tuple[int, ...]) -> TraceRequest:
     acceptance = {proposer: entries(record.emitted)} if proposer else {}
     output: TokenArray = np.array(record.output_token_ids, dtype=np.int32)
-    none: TokenArray = np.empty(0, dtype=np.int32)
-    return TraceRequest(record.prompt_id, record.prompt_tokens, none, output, acceptance)
+    prompt_ids: TokenArray = np.array(prompt, dtype=np.int32)
+    starts = np.cumsum(record.emitted, dtype=np.int64)[:-1]
+    return TraceRequest(
+        record.prompt_id, record.prompt_tokens, prompt_ids, output, acceptance, starts
+    )
 
 
 def entries(emitted: Sequence[int]) -> IntArray:

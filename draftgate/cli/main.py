@@ -10,6 +10,8 @@ from typing import Annotated
 import typer
 
 from draftgate import __version__
+from draftgate.cli.commands.acceptance import acceptance
+from draftgate.cli.commands.advise import advise
 from draftgate.cli.commands.baselines import baselines
 from draftgate.cli.commands.compare import compare
 from draftgate.cli.commands.fit_cost import fit_cost
@@ -20,7 +22,9 @@ from draftgate.cli.commands.merge import merge
 from draftgate.cli.commands.plan import plan
 from draftgate.cli.commands.power import power
 from draftgate.cli.commands.replay import replay
+from draftgate.cli.commands.report import report
 from draftgate.cli.commands.simulate import simulate
+from draftgate.cli.commands.tree import tree
 
 TOOL_ERROR = 1
 INTERRUPTED = 130
@@ -104,10 +108,14 @@ app.command()(merge)
 app.command()(compare)
 app.command()(lossless)
 app.command("fit-cost")(fit_cost)
+app.command()(acceptance)
+app.command()(advise)
 app.command()(plan)
 app.command()(power)
 app.command()(replay)
+app.command()(report)
 app.command()(simulate)
+app.command()(tree)
 
 if __name__ == "__main__":
     sys.exit(run())

@@ -6,9 +6,9 @@ Times are seconds on the child's monotonic clock; token counts are engine truth,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
 
 
 class Record(BaseModel):
@@ -52,9 +52,11 @@ class SpecCounters(Record):
 class RequestRecord(Record):
     """One request of a round.
 
-    ``emitted[j]``: tokens the engine returned for this request in its ``j``-th output step (the
-    first is the prefill's). ``drafted``/``accepted``: one entry a verification that had drafts
-    (vLLM `per_request_spec_decode_metrics="detailed"`); empty where speculative decoding is off.
+    ``prompt_token_ids``: with the chat template; empty in records of schema 1, and in a replicated
+    prompt's further copies, whose first copy (same ``prompt_id``) has them. ``emitted[j]``: tokens
+    the engine returned for this request in its ``j``-th output step (the first is the prefill's).
+    ``drafted``/``accepted``: one entry a verification that had drafts (vLLM
+    `per_request_spec_decode_metrics="detailed"`); empty where speculative decoding is off.
     """
 
     prompt_id: str
@@ -66,6 +68,16 @@ class RequestRecord(Record):
     emitted: tuple[int, ...]
     drafted: tuple[int, ...] = ()
     accepted: tuple[int, ...] = ()
+    prompt_token_ids: tuple[int, ...] = ()
+
+    @model_validator(mode="after")
+    def _whole_prompt(self) -> Self:
+        if self.prompt_token_ids and len(self.prompt_token_ids) != self.prompt_tokens:
+            raise ValueError(
+                f"prompt {self.prompt_id!r} has {len(self.prompt_token_ids)} token ids "
+                f"and prompt_tokens {self.prompt_tokens}"
+            )
+        return self
 
 
 class StageSteps(Record):

@@ -30,7 +30,8 @@ class _Request:
 
     request_id: str
     prompt_id: str
-    prompt_tokens: int
+    prompt_token_ids: list[int]
+    copy: int
     engine_input: Any
     sampling: Any
     added_at: float = 0.0
@@ -43,7 +44,8 @@ class _Request:
         assert self.result is not None
         return RequestRecord(
             prompt_id=self.prompt_id,
-            prompt_tokens=self.prompt_tokens,
+            prompt_tokens=len(self.prompt_token_ids),
+            prompt_token_ids=() if self.copy else tuple(self.prompt_token_ids),
             output_token_ids=self.result.token_ids,
             finish_reason=self.result.finish_reason,
             ttft_s=self.first_at - self.added_at,
@@ -202,7 +204,8 @@ def _request(
     return _Request(
         request_id=f"{index}.{copy}",
         prompt_id=request.prompts[index].prompt_id,
-        prompt_tokens=len(token_ids),
+        prompt_token_ids=token_ids,
+        copy=copy,
         engine_input=engine.prepare(token_ids),
         sampling=engine.sampling(
             max_tokens=request.max_tokens, temperature=request.temperature, seed=seed

@@ -24,7 +24,8 @@ from draftgate.measure.compact import pack, unpack
 from draftgate.measure.exact import ExactMetrics
 from draftgate.measure.stages import Stages
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""2: prompts' token ids, stage times, memory. Version 1 is read as well; it has none of them."""
 
 _ROUNDS = ("rounds", "control_rounds")
 

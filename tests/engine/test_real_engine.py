@@ -124,6 +124,7 @@ def test_counters_are_the_sums_over_requests(rounds: tuple[RoundRecord, RoundRec
 def test_the_chat_template_counts_as_prompt(rounds: tuple[RoundRecord, RoundRecord]) -> None:
     for request, prompt in zip(rounds[0].requests, PROMPTS, strict=True):
         assert request.prompt_tokens == len(prompt.text.split()) + 2  # <user> and <assistant>
+        assert len(request.prompt_token_ids) == request.prompt_tokens
 
 
 def test_rounds_repeat_exactly(
@@ -139,6 +140,7 @@ def test_replicated_runs_copies_side_by_side(arms: tuple[EngineHost, EngineHost]
     request = MIXED.model_copy(update={"prompts": PROMPTS[:2], "batch_mode": "replicated"})
     record = arms[0].generate(request)
     assert [r.prompt_id for r in record.requests] == ["p0"] * 4 + ["p1"] * 4
+    assert [bool(r.prompt_token_ids) for r in record.requests] == [True, False, False, False] * 2
     assert len(set(outputs(record))) == 2
     assert record.steps == sum(len(outputs(record)[index]) for index in (0, 4))
 
