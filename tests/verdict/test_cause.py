@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from draftgate.verdict.cause import STAGES, Factor, Factors
+from draftgate.measure.stages import STAGES
+from draftgate.verdict.cause import Factor, Factors
 
 
 @pytest.mark.parametrize(
