@@ -13,7 +13,8 @@ python=${PYTHON:-.venv/bin/python}
 tree=$(mktemp -d)
 trap 'git worktree remove --force "$tree"' EXIT
 
-if git fetch --quiet origin "$branch"; then
+if git ls-remote --exit-code --heads origin "$branch" >/dev/null; then
+  git fetch --quiet origin "$branch"
   git worktree add --quiet --detach "$tree" FETCH_HEAD
 else
   git worktree add --quiet --detach "$tree"

@@ -86,7 +86,7 @@ def _aged(gate: Gate) -> Iterator[str]:
     old = old_places(gate.store.root, (machine.key, machine.isa_class), datetime.now(UTC).date())
     if old:
         yield (
-            f"{len(old)} baseline files are older than {OLD_DAYS} days (the oldest of "
+            f"baselines in {len(old)} files are older than {OLD_DAYS} days (the oldest of "
             f"{old[0].written}): measure them again with --update-baselines=all"
         )
 

@@ -67,7 +67,7 @@ def test_without_timed_baselines_there_is_nothing_to_anchor(
         if path.name != "portable":
             shutil.rmtree(path)
     assert run(["baselines", "anchor", "v0.1.0", "--baseline-dir", str(folder)]) == 1
-    assert "no timed baseline; machines that have some: none" in capsys.readouterr().err
+    assert "no timed baseline; machines with timed baselines: none" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words", [["show", "none"], ["check", "none"], ["diff", "none", "none"]])

@@ -89,6 +89,7 @@ def show(
     entries = [entry for entry in read(file) if keyword in entry.cell]
     records = trend(entries, rule, quiet_too=everything)
     chosen = [record for record in records if metric in ("", record["metric"])]
-    emit(chosen, _COLUMNS, output)
     if not chosen and output is Format.TABLE:
         print(f"no change in {len({entry.run for entry in entries})} runs")
+    else:
+        emit(chosen, _COLUMNS, output)
