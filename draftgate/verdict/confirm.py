@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from draftgate.verdict.cause import signed_percent
+from draftgate.verdict.family import RELATIVE_TO_CONTROL
 from draftgate.verdict.kinds import VerdictKind
 from draftgate.verdict.line import spelled
 from draftgate.verdict.noise import Difference, log_gain
@@ -70,7 +71,8 @@ def judge_confirmation(
         counted="pairs",
         cause="",
     )
-    moved = paired_difference(sessions, rule.noise)
+    engines = 4 if screened.metric in RELATIVE_TO_CONTROL else 2
+    moved = paired_difference(sessions, rule.noise, engines)
     confirmed = weighed(paired, moved, rule)
     kind = _settled(moved, confirmed, screened, rule)
     return replace(

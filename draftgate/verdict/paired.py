@@ -21,10 +21,11 @@ PairedSessions = Sequence[Sequence[Pair]]
 """One inner sequence for each pair of process starts, a pair for each two neighbouring rounds."""
 
 
-def paired_difference(sessions: PairedSessions, model: NoiseModel) -> Difference:
+def paired_difference(sessions: PairedSessions, model: NoiseModel, engines: int = 2) -> Difference:
     """log(candidate / reference), mean over pairs, sessions weighted alike.
 
-    No empty session; at least two pairs in some session, or two sessions.
+    ``engines``: process starts behind a pair, each with its shift; a speed-up has its control's
+    too. No empty session; at least two pairs in some session, or two sessions.
     """
     logs = [[math.log(value / other) for value, other in pairs] for pairs in sessions]
     means = [statistics.fmean(ratios) for ratios in logs]
@@ -32,6 +33,6 @@ def paired_difference(sessions: PairedSessions, model: NoiseModel) -> Difference
     pair_variance = math.fsum(map(squares, logs)) / within_dof if within_dof else 0.0
     noise = pair_variance * statistics.fmean(1 / len(ratios) for ratios in logs)
     seen = max(0.0, squares(means) / (count - 1) - noise) if count > 1 else 0.0
-    floor = 2 * model.start_sd_floor**2  # two processes, each with its shift
+    floor = engines * model.start_sd_floor**2
     shift = (max(seen, floor) / count, count - 1 if seen > floor else math.inf)
     return Difference(statistics.fmean(means), *pooled([shift, (noise / count, within_dof)]))

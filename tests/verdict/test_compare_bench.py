@@ -99,7 +99,7 @@ def test_single_runs_without_latencies_have_no_answer() -> None:
     ("changes", "kind", "text"),
     [
         ({"total_input_tokens": 5001}, VerdictKind.STALE, "other prompts"),
-        ({"completed": 49, "failed": 1}, VerdictKind.INVALID, "1 requests did not complete"),
+        ({"completed": 49, "failed": 1}, VerdictKind.INVALID, "3 requests did not complete"),
         ({"total_output_tokens": 15000}, VerdictKind.INVALID, "output lengths shifted"),
     ],
 )

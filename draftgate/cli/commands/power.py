@@ -60,6 +60,9 @@ def power(
     reference: Annotated[
         bool, typer.Option(help="Confirm suspects against a reference, as --perf-reference does.")
     ] = True,
+    rounds: Annotated[
+        int | None, typer.Option(min=3, help="Timed rounds of a cell, not the profile's.")
+    ] = None,
     starts: Annotated[
         int, typer.Option(min=1, help="Process starts of either side that confirm a suspect.")
     ] = 1,
@@ -87,7 +90,13 @@ def power(
 
     loaded = _limited(load_profile(profile), limit)
     engine = _noise(noise or ())
-    design = Design(reference=reference, hit=hit, confirm_sessions=starts, confirm_pairs=pairs)
+    design = Design(
+        rounds=rounds or loaded.plan.rounds,
+        confirm_sessions=starts,
+        confirm_pairs=pairs,
+        reference=reference,
+        hit=hit,
+    )
     rates = []
     for planted in _faults(fault, size):
         outcomes = SimulatedGate(loaded, engine, planted, design).run(gates, seed)

@@ -40,12 +40,12 @@ ROUNDING = 1e-3  # of stored baselines, four digits
 class Design:
     """How a gate is run.
 
-    The baseline holds ``baseline_sessions``; a suspect is confirmed by ``confirm_pairs`` pairs in
-    each of ``confirm_sessions`` starts of candidate and reference, not at all without
-    ``reference``. The first ``hit`` drafting cells carry the fault.
+    The baseline holds ``baseline_sessions``, one as `--update-baselines` stores it. A suspect is
+    confirmed by ``confirm_pairs`` pairs in each of ``confirm_sessions`` starts of candidate and
+    reference, not at all without ``reference``. The first ``hit`` drafting cells carry the fault.
     """
 
-    baseline_sessions: int = 3
+    baseline_sessions: int = 1
     rounds: int = 5
     confirm_sessions: int = 1
     confirm_pairs: int = 10
