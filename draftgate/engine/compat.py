@@ -322,7 +322,7 @@ class VllmEngine:
 
     def _tap_outputs(self) -> None:
         """See each step's output between the engine core and the output processor."""
-        self._get_output = reach(self._core, "get_output")
+        self._get_output: Callable[[], Any] = reach(self._core, "get_output")
 
         def tapped() -> Any:
             outputs = self._get_output()
