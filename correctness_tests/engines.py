@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from draftgate.engine import EngineHost, EngineSpec, scripted_config
+from draftgate.engine.forkserver import ForkServers, can_fork_engines
+from draftgate.engine.process import spawn
 from draftgate.lossless.repairs import REPAIRS
 
 K = 4
@@ -78,14 +80,20 @@ def spec(variant: str) -> EngineSpec:
 
 @dataclass
 class Engines:
-    """Running engines by name."""
+    """Running engines by name, forked from one process that has imported vLLM where that works."""
 
     log_dir: Path
     _running: dict[str, EngineHost] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self._servers = ForkServers(self.log_dir)
+        self._launch = self._servers.launch if can_fork_engines() else spawn
+
     def __getitem__(self, variant: str) -> EngineHost:
         if variant not in self._running:
-            host = EngineHost(spec(variant), label=variant, log_dir=self.log_dir)
+            host = EngineHost(
+                spec(variant), label=variant, log_dir=self.log_dir, launch=self._launch
+            )
             self._running[variant] = host.__enter__()
         return self._running[variant]
 
@@ -93,3 +101,5 @@ class Engines:
         """End some engines, or all."""
         for variant in variants or tuple(self._running):
             self._running.pop(variant).close()
+        if not self._running:
+            self._servers.close()
