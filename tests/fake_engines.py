@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from draftgate.engine.errors import EngineError
+from draftgate.engine.process import Launch
 from draftgate.engine.protocol import EngineInfo, RoundPrompt, RoundRequest
 from draftgate.engine.records import (
     EngineMemory,
@@ -124,7 +125,7 @@ class FakeEngines:
         return iter(self.hosts)
 
     def host_factory(
-        self, log_dir: Path, *, max_num_seqs: Callable[[Scenario], int], seed: int
+        self, log_dir: Path, *, max_num_seqs: Callable[[Scenario], int], seed: int, launch: Launch
     ) -> Callable[[Scenario], FakeHost]:
         """In place of `draftgate.measure.arms.host_factory`."""
         return self.make

@@ -102,6 +102,15 @@ def pin_kernels_to_avx2() -> None:
             setattr(torch.cpu, name, lambda: False)
 
 
+def import_engine() -> None:
+    """Import what an engine on the CPU runs on, and start nothing."""
+    import vllm.model_executor.model_loader
+    import vllm.v1.engine.llm_engine
+    import vllm.v1.executor.uniproc_executor
+    import vllm.v1.worker.cpu_worker  # noqa: F401
+    from vllm import LLM  # noqa: F401
+
+
 def loaded_kernels() -> str | None:
     """Which of vLLM's CPU kernel libraries this process has mapped; None where there is none."""
     names = {"_C_AVX2.": "avx2", "_C_AVX512.": "avx512", "/vllm/_C.": "native"}

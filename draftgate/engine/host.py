@@ -17,7 +17,7 @@ from draftgate.engine.channel import ChannelClosed, ChannelTimeout
 from draftgate.engine.environment import child_environment, default_openmp, is_cpu_vllm
 from draftgate.engine.errors import EngineError, Stage
 from draftgate.engine.placement import place
-from draftgate.engine.process import ChildProcess
+from draftgate.engine.process import ChildProcess, Launch, spawn
 from draftgate.engine.protocol import (
     PROTOCOL_VERSION,
     EngineInfo,
@@ -72,14 +72,20 @@ class EngineHost:
         log_dir: Path,
         timeouts: Timeouts | None = None,
         command: Sequence[str] = CHILD_COMMAND,
+        launch: Launch = spawn,
         on_cpu: bool | None = None,
     ) -> None:
-        """Prepare; nothing is started. ``on_cpu`` None: as the installed vLLM is."""
+        """Prepare; nothing is started.
+
+        ``launch`` starts the child (`ForkServers.launch`: without importing vLLM anew).
+        ``on_cpu`` None: as the installed vLLM is.
+        """
         self.spec = spec
         self.label = label
         self.log_path = log_dir / f"{label.replace('/', '-')}.log"
         self._timeouts = timeouts or Timeouts()
         self._command = tuple(command)
+        self._start_child = launch
         self._on_cpu = is_cpu_vllm() if on_cpu is None else on_cpu
         self._process: ChildProcess | None = None
         self._info: EngineInfo | None = None
@@ -112,7 +118,7 @@ class EngineHost:
                 os.environ, self.spec, placement=placement, openmp=default_openmp()
             )
             self._launched_at = time.monotonic()
-            self._process = ChildProcess(self._command, env, self.log_path)
+            self._process = self._start_child(self._command, env, self.log_path)
         except (OSError, ValueError) as error:
             raise EngineError(self.label, "start-up", str(error)) from error
         self._send(Start(spec=self.spec, placement=placement), "start-up")
@@ -293,11 +299,22 @@ class EngineHost:
 
     def _fail_dead(self, stage: Stage) -> NoReturn:
         process = self._running
+        if words := self._last_words():
+            self._fail_with(stage, words)
         process.wait(self._timeouts.shutdown)
         process.end()
         cause = logs.root_cause(self._log.text())
         last = f"; last exception in its log: {cause}" if cause else ""
         self._fail(stage, f"the child {process.exit_description}{last}")
+
+    def _last_words(self) -> Failed | None:
+        """Why the child gave up, where it said so before the host wrote to it in vain."""
+        try:
+            while not isinstance(message := self._running.channel.receive(0.1), Failed):
+                pass
+        except (ChannelClosed, ChannelTimeout, ProtocolError):
+            return None
+        return message
 
     def _fail(self, stage: Stage, reason: str) -> NoReturn:
         self._running.end()

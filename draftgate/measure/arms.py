@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from draftgate.engine.errors import EngineError
 from draftgate.engine.fleet import StartCallback, start_many
 from draftgate.engine.host import EngineHost
+from draftgate.engine.process import Launch, spawn
 from draftgate.engine.protocol import EngineInfo, RoundRequest
 from draftgate.engine.records import RoundRecord
 from draftgate.engine.spec import EngineSpec
@@ -22,9 +23,12 @@ HostFactory = Callable[["Scenario"], EngineHost]
 
 
 def host_factory(
-    log_dir: Path, *, max_num_seqs: Callable[[Scenario], int], seed: int
+    log_dir: Path, *, max_num_seqs: Callable[[Scenario], int], seed: int, launch: Launch = spawn
 ) -> HostFactory:
-    """Makes the engine host of a scenario; the engine's log goes to ``log_dir``."""
+    """Makes the engine host of a scenario; the engine's log goes to ``log_dir``.
+
+    ``launch`` starts the engine's process.
+    """
 
     def make(scenario: Scenario) -> EngineHost:
         spec = EngineSpec.from_target(
@@ -33,7 +37,7 @@ def host_factory(
             max_num_seqs=max_num_seqs(scenario),
             seed=seed,
         )
-        return EngineHost(spec, label=scenario.id, log_dir=log_dir)
+        return EngineHost(spec, label=scenario.id, log_dir=log_dir, launch=launch)
 
     return make
 
@@ -43,10 +47,16 @@ class Arms:
 
     The control of the scenario that needs room stays where it can, since the two are timed in
     turn. A scenario whose engine failed stays failed: its cells report the same error, the others
-    go on.
+    go on. ``on_close`` is called after the engines have ended.
     """
 
-    def __init__(self, make: HostFactory, resident: int | None = None) -> None:
+    def __init__(
+        self,
+        make: HostFactory,
+        resident: int | None = None,
+        on_close: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._on_close = on_close
         self._make = make
         self._resident = resident
         self._hosts: dict[str, EngineHost] = {}  # least recently used first
@@ -106,6 +116,7 @@ class Arms:
         """End every engine."""
         while self._hosts:
             self._hosts.popitem()[1].close()
+        self._on_close()
 
     def _host(self, scenario: Scenario) -> EngineHost:
         if error := self._failed.get(scenario.id):

@@ -164,6 +164,8 @@ class Session:
             )
         except ValueError as error:
             raise MeasureError(str(error)) from error
+        if not cell.timed:
+            self._warm.setdefault(self._warm_key(cell), tuple(r.wall_s for r in run.rounds))
         return Measured(cell, measurement, _broken(run, staged, cell.scenario.variant.k))
 
     def _subject(self, cell: Cell) -> Subject:
@@ -204,7 +206,10 @@ class Session:
         return lambda: self.measured(cell.control).measurement.draftgate.rounds[0]
 
     def _warm_up(self, cell: Cell, play: Play) -> tuple[float, ...]:
-        """Warm an engine at a batch size, once a start: later cells find it warm."""
+        """Warm an engine at a batch size, once a start: later cells find it warm.
+
+        So do cells after an untimed one, whose round is as long as any.
+        """
         if not cell.timed:
             return ()
 
@@ -213,12 +218,15 @@ class Session:
             self.watcher.round_done(cell, "warm-up", record)
             return record
 
-        key = (cell.scenario.id, self.engines.starts_of(cell.scenario), cell.batch_size)
+        key = self._warm_key(cell)
         if key not in self._warm:
             plan = self.profile.plan
             rounds = warm_up(play_watched, plan.warmup_max, plan.warmup_tolerance)
             self._warm[key] = tuple(r.wall_s for r in rounds)
         return self._warm[key]
+
+    def _warm_key(self, cell: Cell) -> tuple[str, int, int]:
+        return cell.scenario.id, self.engines.starts_of(cell.scenario), cell.batch_size
 
 
 def _broken(run: CellRun, staged: RoundRecord | None, k: int) -> tuple[Broken, ...]:

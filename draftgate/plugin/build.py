@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from draftgate.baseline.store import BaselineStore
+from draftgate.engine.forkserver import ForkServers, can_fork_engines
+from draftgate.engine.process import spawn
 from draftgate.measure.arms import Arms, host_factory
 from draftgate.measure.session import Session
 from draftgate.plugin.cells import cell_of
@@ -37,14 +40,22 @@ def build_gate(config: pytest.Config, profile: Profile, items: Sequence[pytest.I
     except ResultsError as error:
         raise pytest.UsageError(str(error)) from error
     progress = ProgressLine(config, len(cells), profile.plan.rounds)
-    arms = Arms(
-        host_factory(folder.path / "logs", max_num_seqs=_largest_batch(profile), seed=profile.seed),
-        profile.plan.resident,
-    )
+    arms = _arms(profile, folder.path / "logs")
     here = Surroundings.here()
     session = Session(profile, arms, lru_cache(None)(load_workload), here.describe, progress)
     store = BaselineStore(options.baseline_dir)
     return Gate(options, profile, cells, arms, session, store, folder, progress, here)
+
+
+def _arms(profile: Profile, log_dir: Path) -> Arms:
+    forks = ForkServers(log_dir)
+    make = host_factory(
+        log_dir,
+        max_num_seqs=_largest_batch(profile),
+        seed=profile.seed,
+        launch=forks.launch if can_fork_engines() else spawn,
+    )
+    return Arms(make, profile.plan.resident, on_close=forks.close)
 
 
 def _cells(items: Sequence[pytest.Item]) -> list[Cell]:

@@ -2,21 +2,36 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import psutil
 import pytest
 
 from draftgate.engine import EngineHost, EngineSpec, RoundPrompt, RoundRequest, Timeouts
+from draftgate.engine.forkserver import ForkServer
+from draftgate.engine.process import ChildProcess, Launch, spawn
 
 FAKE_CHILD = Path(__file__).with_name("fake_child.py")
+FAKE_FORK_SERVER = Path(__file__).with_name("fake_forking.py")
 
 
-@pytest.fixture
-def fake_host(tmp_path: Path) -> Iterator[Callable[..., EngineHost]]:
-    """Makes hosts whose child is `fake_child.py` with the given behaviour."""
+def _forked(behaviour: str, servers: list[ForkServer]) -> Launch:
+    def launch(_: Sequence[str], env: Mapping[str, str], log_path: Path) -> ChildProcess:
+        command = (sys.executable, str(FAKE_FORK_SERVER), behaviour)
+        servers.append(ForkServer(env, log_path.with_suffix(".server.log"), command))
+        return servers[-1].launch(log_path)
+
+    return launch
+
+
+@pytest.fixture(params=["spawned", "forked"])
+def fake_host(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> Iterator[Callable[..., EngineHost]]:
+    """Makes hosts whose child behaves as `fake_child.py` does, spawned or forked alike."""
     made: list[EngineHost] = []
+    servers: list[ForkServer] = []
 
     def make(behaviour: str = "good", label: str | None = None, **timeouts: float) -> EngineHost:
         limits = {"start": 20.0, "request": 20.0, "shutdown": 5.0} | timeouts
@@ -26,6 +41,7 @@ def fake_host(tmp_path: Path) -> Iterator[Callable[..., EngineHost]]:
             log_dir=tmp_path / "logs",
             timeouts=Timeouts(**limits),
             command=(sys.executable, str(FAKE_CHILD), behaviour),
+            launch=spawn if request.param == "spawned" else _forked(behaviour, servers),
             on_cpu=True,
         )
         made.append(host)
@@ -34,6 +50,8 @@ def fake_host(tmp_path: Path) -> Iterator[Callable[..., EngineHost]]:
     yield make
     for host in made:
         host.close()
+    for server in servers:
+        server.close()
 
 
 @pytest.fixture

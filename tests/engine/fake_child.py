@@ -62,20 +62,24 @@ def main() -> None:
     parser.add_argument("--parent-pid", type=int)
     arguments = parser.parse_args()
     die_with_parent(arguments.parent_pid)
-    channel = Channel(arguments.read_fd, arguments.write_fd)
+    serve(arguments.behaviour, Channel(arguments.read_fd, arguments.write_fd))
+
+
+def serve(behaviour: str, channel: Channel) -> int:
     inbox = Inbox(channel)
     print("fake child begins", flush=True)
-    start(arguments.behaviour, channel, arguments.write_fd)
+    start(behaviour, channel)
     inbox.get()
     channel.send(Ready(info=INFO), 5)
     while not isinstance(message := inbox.get(), Shutdown):
         assert isinstance(message, RunRound)
-        answer(arguments.behaviour, channel, arguments.write_fd, message)
-    if arguments.behaviour == "ignore-shutdown":
+        answer(behaviour, channel, message)
+    if behaviour == "ignore-shutdown":
         time.sleep(600)
+    return 0
 
 
-def start(behaviour: str, channel: Channel, write_fd: int) -> None:
+def start(behaviour: str, channel: Channel) -> None:
     if behaviour == "old-protocol":
         channel.send(Hello(pid=os.getpid(), protocol=0), 5)
         return
@@ -97,7 +101,7 @@ def start(behaviour: str, channel: Channel, write_fd: int) -> None:
         subprocess.Popen(["sleep", "600"])
 
 
-def answer(behaviour: str, channel: Channel, write_fd: int, message: RunRound) -> None:
+def answer(behaviour: str, channel: Channel, message: RunRound) -> None:
     total = message.request.total_requests
     if behaviour == "hang":
         time.sleep(600)
@@ -108,13 +112,13 @@ def answer(behaviour: str, channel: Channel, write_fd: int, message: RunRound) -
         print("about to crash", flush=True)
         os.kill(os.getpid(), signal.SIGSEGV)
     elif behaviour == "die-behind-grandchild":
-        subprocess.Popen(["sleep", "600"], pass_fds=(write_fd,))
+        subprocess.Popen(["sleep", "600"], pass_fds=(channel.write_fd,))
         os.kill(os.getpid(), signal.SIGKILL)
     elif behaviour == "garbage":
-        os.write(write_fd, b"Traceback (most recent call last):\n")
+        os.write(channel.write_fd, b"Traceback (most recent call last):\n")
         time.sleep(600)
     elif behaviour == "not-json":
-        os.write(write_fd, b"\x00\x00\x00\x05hello")
+        os.write(channel.write_fd, b"\x00\x00\x00\x05hello")
         time.sleep(600)
     elif behaviour == "refuse":
         channel.send(Failed(stage="round", reason="prompt 'p' is too long", fatal=False), 5)

@@ -144,9 +144,9 @@ def test_a_slow_start_within_its_timeout_is_no_failure(fake_host: Make) -> None:
         assert host.alive
 
 
-def test_a_command_that_does_not_exist(fake_host: Make) -> None:
-    host = fake_host()
-    host._command = ("/no/such/python",)
+def test_a_command_that_does_not_exist(tmp_path: Path) -> None:
+    spec, command = EngineSpec(model="/models/fake"), ("/no/such/python",)
+    host = EngineHost(spec, label="a", log_dir=tmp_path, command=command, on_cpu=True)
     with pytest.raises(EngineError, match="/no/such/python"):
         host.launch()
 

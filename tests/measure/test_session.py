@@ -93,6 +93,13 @@ def test_a_timed_cell_is_measured_beside_its_control(setting):
     assert (setting.rounds_of("tiny/none"), setting.rounds_of("tiny/ngram-k3")) == (4, 4)
 
 
+def test_a_full_untimed_round_warms_its_batch_size(setting):
+    untimed = setting.session.measured(setting.cells[UNTIMED]).measurement.draftgate
+    block = setting.session.measured(setting.cells[ARM]).measurement.draftgate
+    assert block.warmup_walls_s == tuple(r.wall_s for r in untimed.rounds)
+    assert (setting.rounds_of("tiny/none"), setting.rounds_of("tiny/ngram-k3")) == (3, 3)
+
+
 def test_a_control_cell_needs_no_other_engine(setting):
     block = setting.session.measured(setting.cells[CONTROL]).measurement.draftgate
     assert block.outputs_equal_control is None

@@ -1,0 +1,154 @@
+"""Engine children forked from a process that has imported vLLM, instead of importing it each.
+
+The import takes twice as long as building an engine of the tiny family, and several imports at once
+compete for the cores. Only for engines on the CPU: CUDA does not survive a fork.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import sys
+import weakref
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from draftgate.engine.environment import is_cpu_vllm
+from draftgate.engine.process import ChildProcess, Spawned, kill_group
+
+FORK_SERVER_COMMAND = (sys.executable, "-m", "draftgate.engine.forking")
+_MESSAGE = 4096  # bytes, longer than any
+_START_TIMEOUT_S = 300.0  # a cold import from a slow disk
+
+
+def can_fork_engines() -> bool:
+    """Whether engines here may be forked: on the CPU, and with Linux's process descriptors."""
+    return is_cpu_vllm() and sys.platform == "linux"
+
+
+class ForkServers:
+    """Fork servers by environment, each started when the first engine needs it."""
+
+    def __init__(self, log_dir: Path) -> None:
+        self._log_dir = log_dir
+        self._servers: dict[tuple[tuple[str, str], ...], ForkServer] = {}
+
+    def launch(
+        self, command: Sequence[str], env: Mapping[str, str], log_path: Path
+    ) -> ChildProcess:
+        """Fork an engine child; a `process.Launch`. ``command`` is the server's to know.
+
+        Raises:
+            OSError: the log cannot be written, or the server is gone.
+        """
+        key = tuple(sorted(env.items()))
+        if key not in self._servers:
+            path = self._log_dir / f"fork-server-{len(self._servers)}.log"
+            self._servers[key] = ForkServer(env, path)
+        return self._servers[key].launch(log_path)
+
+    def close(self) -> None:
+        """End the servers, and with them what they forked; safe to repeat."""
+        while self._servers:
+            self._servers.popitem()[1].close()
+
+
+class ForkServer:
+    """The host's side of one `draftgate.engine.forking` process."""
+
+    def __init__(
+        self,
+        env: Mapping[str, str],
+        log_path: Path,
+        command: Sequence[str] = FORK_SERVER_COMMAND,
+    ) -> None:
+        """Start it; it imports vLLM meanwhile. Raises OSError."""
+        self._log_path = log_path
+        self._exits: dict[int, int] = {}
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            fd = f"--socket-fd={theirs.fileno()}"
+            server = Spawned((*command, fd), env, log_path, pass_fds=(theirs.fileno(),))
+        self._socket = ours
+        self._finalizer = weakref.finalize(self, _end, server, ours)
+
+    def launch(self, log_path: Path) -> ChildProcess:
+        """Fork an engine child whose output goes to ``log_path``. Raises OSError."""
+        return ChildProcess(lambda read_fd, write_fd: self._fork(read_fd, write_fd, log_path))
+
+    def close(self) -> None:
+        """End the server; safe to repeat."""
+        self._finalizer()
+
+    def exited(self, pid: int) -> bool:
+        """Whether the forked child ``pid`` has ended."""
+        while self._take(0.0) is not None:
+            pass
+        return pid in self._exits or self._gone
+
+    def reap(self, pid: int) -> int:
+        """Wait for the end of ``pid`` and release its number; its exit code."""
+        while pid not in self._exits and not self._gone:
+            self._take(None)
+        if not self._gone:
+            self._socket.send(json.dumps({"reap": pid}).encode())
+        return self._exits.pop(pid, -9)  # the kernel kills the children of a dead server
+
+    @property
+    def _gone(self) -> bool:
+        return self._socket.fileno() < 0
+
+    def _fork(self, read_fd: int, write_fd: int, log_path: Path) -> _Forked:
+        with log_path.open("ab") as log:
+            fds = [read_fd, write_fd, log.fileno()]
+            if not self._gone:
+                socket.send_fds(self._socket, [b"{}"], fds)
+        while not self._gone:
+            message = self._take(_START_TIMEOUT_S)
+            if message is None and not self._gone:
+                raise OSError(f"the fork server does not answer; its log: {self._log_path}")
+            if message and "pid" in message:
+                return _Forked(self, message["pid"])
+        raise OSError(f"the fork server is gone; its log: {self._log_path}")
+
+    def _take(self, timeout_s: float | None) -> dict[str, Any] | None:
+        """The next message, noted where it tells of an exit; None: none in time, or gone."""
+        if self._gone:
+            return None
+        self._socket.settimeout(timeout_s)
+        try:
+            data = self._socket.recv(_MESSAGE)
+        except (TimeoutError, BlockingIOError):
+            return None
+        except ConnectionError:
+            data = b""
+        if not data:
+            self._socket.close()
+            return None
+        message: dict[str, Any] = json.loads(data)
+        if "exited" in message:
+            self._exits[message["exited"]] = message["code"]
+        return message
+
+
+class _Forked:
+    """A child of the fork server; a `process.Handle`."""
+
+    def __init__(self, server: ForkServer, pid: int) -> None:
+        self._server = server
+        self.pid = pid
+
+    def exited(self) -> bool:
+        """See `process.Handle`."""
+        return self._server.exited(self.pid)
+
+    def reap(self) -> int:
+        """See `process.Handle`."""
+        return self._server.reap(self.pid)
+
+
+def _end(server: Spawned, ours: socket.socket) -> None:
+    ours.close()
+    kill_group(server.pid)
+    server.reap()
