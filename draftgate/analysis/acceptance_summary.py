@@ -45,12 +45,12 @@ def _summary(source: str, variant: str, steps: Sequence[Steps], full: int) -> di
         "variant": variant,
         "requests": len(steps),
         "steps": sum(len(request.emitted) for request in steps),
-        "acceptance_length": _rounded(length and length.value),
+        "acceptance_length": _rounded(length.value if length else None),
         "half_width": _rounded(_half_width(length)),
-        "per_request_median": _rounded(found and found.median),
-        "per_request_std": _rounded(found and found.std),
-        "autocorrelation": _rounded(correlation and correlation.value),
-        "autocorrelation_noise": _rounded(correlation and correlation.noise),
+        "per_request_median": _rounded(found.median if found else None),
+        "per_request_std": _rounded(found.std if found else None),
+        "autocorrelation": _rounded(correlation.value if correlation else None),
+        "autocorrelation_noise": _rounded(correlation.noise if correlation else None),
         "burst_length": _rounded(burstiness(steps, full)),
     }
 

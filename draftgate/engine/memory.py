@@ -43,7 +43,7 @@ def _weight_bytes(runner: Any) -> int | None:
 def _parameters(runner: Any) -> Iterator[Any]:
     drafter = getattr(runner, "drafter", None) or getattr(runner, "speculator", None)
     for model in (runner.model, getattr(drafter, "model", None)):
-        if hasattr(model, "parameters"):
+        if model is not None and hasattr(model, "parameters"):
             yield from model.parameters()
 
 

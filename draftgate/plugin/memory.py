@@ -45,17 +45,14 @@ def expected_footprint(scenario: Scenario, dtype: str) -> Footprint:
     target, variant = scenario.target, scenario.variant
     config: dict[str, Any] = variant.speculative_config or {}
     draft = config.get("model")
+    separate = isinstance(draft, str) and variant.method != "custom_class"
     return footprint(
         _config(target.model, target.revision),
         variant.method,
-        _config(draft, config.get("revision")) if _is_checkpoint(variant.method, draft) else None,
+        _config(str(draft), config.get("revision")) if separate else None,
         dtype,
         tensor_parallel_size=target.tensor_parallel_size,
     )
-
-
-def _is_checkpoint(method: str, model: Any) -> bool:
-    return isinstance(model, str) and method != "custom_class"
 
 
 def _config(model: str, revision: str | None) -> dict[str, Any]:

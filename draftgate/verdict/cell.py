@@ -130,7 +130,7 @@ class CellJudge:
         limit = self._limit(metric)
         if limit is None:  # reported, not judged
             return Verdict(cell, metric, VerdictKind.OK, share)
-        return judge_share(cell, stage, measured, self._stages_before(), limit)
+        return judge_share(cell, stage, measured, self._stages_before(), limit, self.rule)
 
     def _limit(self, metric: str) -> float | None:
         return {**self.limits, **(self.timed.limits if self.timed else {})}.get(metric)

@@ -13,6 +13,7 @@ from dataclasses import replace
 from draftgate.measure.stages import STAGES
 from draftgate.verdict.kinds import VerdictKind
 from draftgate.verdict.noise import Sessions
+from draftgate.verdict.rule import TimedRule
 from draftgate.verdict.timed import judge_timed
 from draftgate.verdict.verdict import Verdict
 
@@ -29,6 +30,7 @@ def judge_share(
     measured: StageSamples,
     baseline: StageSamples | None,
     limit: float,
+    rule: TimedRule | None = None,
 ) -> Verdict:
     """Judge the share of ``stage`` by its relative rise; ``limit`` in (0, 1).
 
@@ -42,12 +44,13 @@ def judge_share(
         _shares(stage, stored) if stored else None,
         limit,
         higher_is_better=False,
+        rule=rule,
         cause=stage_changes(measured, stored) if stored else "",
     )
     verdict = replace(verdict, counted="groups of steps")
     if verdict.verdict is VerdictKind.IMPLAUSIBLE:  # a share may fall by any amount
         return replace(verdict, verdict=VerdictKind.IMPROVED)
-    if verdict.verdict is VerdictKind.REGRESSED and stored:
+    if verdict.verdict in (VerdictKind.REGRESSED, VerdictKind.SUSPECT) and stored:
         before, now = _middle(stored[stage]), _middle(measured[stage])
         if now <= before:
             evidence = f"{stage} itself takes {before:.3g} -> {now:.3g} ms: others got cheaper"

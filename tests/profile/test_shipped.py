@@ -109,8 +109,7 @@ def test_paper_profile_has_the_papers_sizes(name: str) -> None:
 @pytest.mark.parametrize("name", PAPER)
 def test_paper_profile_limits_are_tighter_than_on_cpu(name: str) -> None:
     ours, cpu = load_profile(name).limits.stated(), load_profile("cpu").limits.stated()
-    assert cpu == {"output_throughput": 0.15, "speedup": 0.10}
-    assert all(ours[metric] < cpu[metric] for metric in cpu)
+    assert all(ours[metric] < cpu[metric] for metric in ("output_throughput", "speedup"))
 
 
 def test_ngram_looks_up_three_to_seven_tokens_everywhere() -> None:

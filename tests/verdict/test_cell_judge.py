@@ -93,7 +93,7 @@ def test_a_stage_s_share_is_judged_from_the_stored_milliseconds(measurement: Mea
     now = with_stages(measurement, verify=8.0, sample=0.5, overhead=1.0)
     before = stage_baseline(verify=4.0, sample=0.5, overhead=1.0)
     limits = {"verify_share": 0.1, "overhead_share": 0.1}
-    judged = CellJudge(now, (), None, before, limits)
+    judged = CellJudge(CellFacts.of(now), (), None, before, limits)
     assert judged.judge("verify_share").verdict is VerdictKind.REGRESSED
     assert judged.judge("overhead_share").verdict is VerdictKind.IMPROVED
     assert judged.judge("sample_share").verdict is VerdictKind.OK  # no limit: reported
@@ -103,7 +103,9 @@ def test_a_stage_s_share_is_judged_from_the_stored_milliseconds(measurement: Mea
 
 def test_a_share_without_a_baseline_is_told(measurement: Measurement) -> None:
     now = with_stages(measurement, verify=8.0, sample=1.0, overhead=1.0)
-    verdict = CellJudge(now, (), None, None, {"verify_share": 0.1}).judge("verify_share")
+    verdict = CellJudge(CellFacts.of(now), (), None, None, {"verify_share": 0.1}).judge(
+        "verify_share"
+    )
     assert verdict.verdict is VerdictKind.UNBASELINED
     assert verdict.value == pytest.approx(0.8)
 
@@ -111,5 +113,5 @@ def test_a_share_without_a_baseline_is_told(measurement: Measurement) -> None:
 def test_the_cause_of_a_slower_step_names_the_stage(measurement: Measurement) -> None:
     now = with_stages(measurement, verify=8.0, sample=0.5, overhead=1.0)
     before = stage_baseline(verify=4.0, sample=0.5, overhead=1.0)
-    judged = CellJudge(now, (), None, before, {"output_throughput": 0.1})
+    judged = CellJudge(CellFacts.of(now), (), None, before, {"output_throughput": 0.1})
     assert "step time +100.0 % (verify +4 ms," in judged.judge("output_throughput").line()

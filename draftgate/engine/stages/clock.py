@@ -34,7 +34,7 @@ def cuda_clock() -> Clock:
     import torch
 
     def mark() -> Any:
-        event = torch.cuda.Event(enable_timing=True)
+        event = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
         event.record()
         return event
 

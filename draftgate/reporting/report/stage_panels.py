@@ -72,17 +72,21 @@ def _stages(found: Sequence[Block]) -> list[Record]:
     ]
 
 
+def _mib(size: int | None) -> float | None:
+    return None if size is None else size / _MIB
+
+
 def _memory(found: Sequence[Block]) -> list[Record]:
     engines = {block.subject.scenario: block for block in found if block.memory is not None}
     return [
         {
             "target": target(block),
             "variant": variant(block),
-            "weights": memory.weight_bytes / _MIB,
-            "cache": memory.kv_cache_bytes / _MIB,
+            "weights": _mib(memory.weight_bytes),
+            "cache": _mib(memory.kv_cache_bytes),
             "per_token": memory.kv_bytes_per_token / _KIB,
-            "rss": memory.rss_bytes / _MIB,
-            "device": None if memory.device_bytes is None else memory.device_bytes / _MIB,
+            "rss": _mib(memory.rss_bytes),
+            "device": _mib(memory.device_bytes),
         }
         for block in engines.values()
         if (memory := block.memory) is not None
