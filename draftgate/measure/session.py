@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from draftgate.engine.protocol import EngineInfo, RoundPrompt, RoundRequest
 from draftgate.engine.records import RoundRecord
 from draftgate.measure.cell_run import CellRun
-from draftgate.measure.identities import Broken, check
+from draftgate.measure.identities import Broken, check_beside
 from draftgate.measure.record import Machine, Measurement, Provenance, Subject
 from draftgate.measure.warmup import Play, warm_up
 
@@ -152,7 +152,8 @@ class Session:
             )
         except ValueError as error:
             raise MeasureError(str(error)) from error
-        return Measured(cell, measurement, _broken(run, cell.scenario.variant.k))
+        broken = check_beside(run.rounds, run.control_rounds, cell.scenario.variant.k)
+        return Measured(cell, measurement, broken)
 
     def _subject(self, cell: Cell) -> Subject:
         return Subject(
@@ -203,12 +204,3 @@ class Session:
             rounds = warm_up(play_watched, plan.warmup_max, plan.warmup_tolerance)
             self._warm[key] = tuple(r.wall_s for r in rounds)
         return self._warm[key]
-
-
-def _broken(run: CellRun, k: int) -> tuple[Broken, ...]:
-    """What neither arm may break; the control's faults are told apart."""
-    control = check(run.control_rounds, 0) if run.control_rounds else []
-    return (
-        *check(run.rounds, k),
-        *(Broken(identity, f"control: {detail}") for identity, detail in control),
-    )
