@@ -170,7 +170,8 @@ def _summary(profile: Profile, noise: EngineNoise, design: Design) -> str:
     )
     return (
         f"profile {profile.name}: {count} timed comparisons, {confirmed}, rules reckon with "
-        f"session_sd = {profile.plan.session_sd:g} and start_sd = {profile.plan.start_sd:g}; noise of the simulated engine "
-        f"(one standard deviation): machine {100 * noise.machine_sd:.1f} %, "
-        f"start {100 * noise.session_sd:.1f} %, round {100 * noise.round_sd:.1f} %"
+        f"session_sd = {profile.plan.session_sd:g} and start_sd = {profile.plan.start_sd:g}; "
+        f"noise of the simulated engine (one standard deviation): "
+        f"machine {100 * noise.machine_sd:.1f} %, start {100 * noise.session_sd:.1f} %, "
+        f"round {100 * noise.round_sd:.1f} %"
     )
