@@ -209,6 +209,17 @@ def check(rounds: Sequence[RoundRecord], k: int) -> list[Broken]:
     return broken + [Broken("rounds_agree", detail) for detail in rounds_agree(rounds)]
 
 
+def check_beside(
+    rounds: Sequence[RoundRecord], control_rounds: Sequence[RoundRecord], k: int
+) -> tuple[Broken, ...]:
+    """What neither an arm nor its control may break; the control's faults are told apart."""
+    control = check(control_rounds, 0) if control_rounds else []
+    return (
+        *check(rounds, k),
+        *(Broken(identity, f"control: {detail}") for identity, detail in control),
+    )
+
+
 def _counters_of(requests: Sequence[RequestRecord], positions: int) -> SpecCounters:
     accepted = [count for request in requests for count in request.accepted]
     return SpecCounters(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from draftgate.engine.protocol import EngineInfo, RoundPrompt, RoundRequest
 from draftgate.engine.records import RoundRecord
 from draftgate.measure.cell_run import CellRun
-from draftgate.measure.identities import Broken, check
+from draftgate.measure.identities import Broken, check_beside
 from draftgate.measure.record import Machine, Measurement, Provenance, Subject
 from draftgate.measure.warmup import Play, warm_up
 
@@ -184,7 +184,9 @@ class Session:
             raise MeasureError(str(error)) from error
         if not cell.timed:
             self._warm.setdefault(self._warm_key(cell), tuple(r.wall_s for r in run.rounds))
-        return Measured(cell, measurement, _broken(run, staged, cell.scenario.variant.k))
+        rounds = [*run.rounds, *([staged] if staged else [])]
+        broken = check_beside(rounds, run.control_rounds, cell.scenario.variant.k)
+        return Measured(cell, measurement, broken)
 
     def _player(self, cell: Cell) -> Play:
         request = self.request_of(cell)
@@ -234,12 +236,3 @@ class Session:
 
     def _warm_key(self, cell: Cell) -> tuple[str, int, int]:
         return cell.scenario.id, self.engines.starts_of(cell.scenario), cell.batch_size
-
-
-def _broken(run: CellRun, staged: RoundRecord | None, k: int) -> tuple[Broken, ...]:
-    """What neither arm may break, nor the staged round; the control's faults are told apart."""
-    control = check(run.control_rounds, 0) if run.control_rounds else []
-    return (
-        *check([*run.rounds, *([staged] if staged else [])], k),
-        *(Broken(identity, f"control: {detail}") for identity, detail in control),
-    )

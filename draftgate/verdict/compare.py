@@ -55,7 +55,7 @@ def compare_runs(
         for cell, before, after in pairs
         for verdict in _Comparison(cell, before, after, limits, strict).verdicts()
     ]
-    return step_down(verdicts, rule.alpha)
+    return step_down(verdicts, rule.family_alpha)
 
 
 def step_down(verdicts: Sequence[Verdict], alpha: float) -> list[Verdict]:

@@ -58,7 +58,7 @@ def compare_bench(
             strict,
         ).verdicts()
     ]
-    return step_down(verdicts, rule.alpha)
+    return step_down(verdicts, rule.family_alpha)
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ def judge_confirmation(
     The verdict's ``value`` and ``baseline`` are the medians of candidate and reference. Raises
     ValueError on a screened verdict without a limit in (0, 1).
     """
-    rule = rule or TimedRule()
+    rule = (rule or TimedRule()).confirmed_by_pairs()
     sessions = [session for session in pairs if session]
     count = sum(map(len, sessions))
     values = [value for session in sessions for pair in session for value in pair]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from draftgate.measure import per_prompt
-from draftgate.measure.identities import check
+from draftgate.measure.identities import check_beside
 from draftgate.measure.per_prompt import Ratios
 from draftgate.measure.record import Measurement
 from draftgate.verdict.facts import CellFacts
@@ -31,7 +31,7 @@ class Recorded:
     def of(cls, measurement: Measurement) -> Self:
         """Of one session."""
         block = measurement.draftgate
-        broken = check(block.rounds, block.subject.k)
+        broken = check_beside(block.rounds, block.control_rounds, block.subject.k)
         acceptance = {
             "acceptance_length": per_prompt.acceptance_length(block.rounds),
             "tokens_per_step": per_prompt.tokens_per_step(block.rounds),

@@ -19,11 +19,14 @@ from draftgate.verdict.verdict import Verdict
 class TimedRule:
     """``alpha``: significance. ``power``: of the smallest detectable change.
 
+    ``family_alpha``: chance that any of an equal gate's comparisons is red by itself, without a
+    reference; pairs against one are the second test, and take ``alpha`` (`confirmed_by_pairs`).
     ``family_size``: comparisons of the manifest (cells x judged timed metrics), selected or not.
     ``implausible_gain``: relative. ``min_rounds``: of either side.
     """
 
     alpha: float = 0.05
+    family_alpha: float = 0.01
     power: float = 0.8
     family_size: int = 1
     implausible_gain: float = 0.20
@@ -33,7 +36,11 @@ class TimedRule:
     @property
     def strict_alpha(self) -> float:
         """What a p must be below to fail by itself."""
-        return self.alpha / self.family_size
+        return self.family_alpha / self.family_size
+
+    def confirmed_by_pairs(self) -> TimedRule:
+        """The rule for pairs that follow a screening."""
+        return replace(self, family_alpha=self.alpha)
 
 
 def kind_of(

@@ -40,7 +40,7 @@ def test_the_table_says_what_was_assumed(capsys: pytest.CaptureFixture[str]) -> 
     assert run(["power", "--profile=cpu", "--gates=5", "--no-reference"]) == 0
     out = capsys.readouterr().out
     assert out.splitlines()[0].split() == KEYS
-    assert "48 timed comparisons, no reference, rules reckon with 1 % between sessions" in out
+    assert "48 timed comparisons, no reference, rules reckon with session_sd = 0.01" in out
     assert "start 0.5 %, round 1.4 %" in out
 
 
@@ -53,7 +53,9 @@ def test_noise_is_fitted_to_recorded_sessions(
         folder.write_cell(measurement(cell, Script(slower=slower)))
     both = [f"--noise={tmp_path / name}" for name in ("a", "b")]
     assert run(["power", "--profile=cpu", "--gates=2", *both]) == 0
-    assert "start 9.1 %" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "start 9.1 %" in out
+    assert "start_sd = 0.09" in out  # what the profile should state
     assert run(["power", "--profile=cpu", "--gates=2", both[0]]) == 1
     assert "two sessions" in capsys.readouterr().err
 

@@ -55,7 +55,9 @@ def power(
     ] = None,
     noise: Annotated[
         list[Path] | None,
-        typer.Option(metavar="RESULTS", help="Fit the noise to these results folders (repeat)."),
+        typer.Option(
+            metavar="RESULTS", help="Fit noise and rules to these results folders (repeat)."
+        ),
     ] = None,
     reference: Annotated[
         bool, typer.Option(help="Confirm suspects against a reference, as --perf-reference does.")
@@ -75,7 +77,8 @@ def power(
     A record is {fault, size, gates, red, rate, ci_low, ci_high, cause_right}. Each bound of the
     rate (Clopper-Pearson) holds with 95 % confidence; cause_right is the share of red gates in
     which a cell with the fault names it. Without --noise the engine is a quiet GPU: neighbouring
-    rounds differ by 2 %, starts by 0.5 % (one standard deviation).
+    rounds differ by 2 %, starts by 0.5 % (one standard deviation). With it the rules reckon with
+    the fitted noise, as they do once the profile states it under [plan].
 
     \b
     Examples:
@@ -88,8 +91,10 @@ def power(
     from draftgate.verdict.power.rates import Rate
     from draftgate.verdict.power.simulated_gate import Design, SimulatedGate
 
-    loaded = _limited(load_profile(profile), limit)
     engine = _noise(noise or ())
+    loaded = _limited(load_profile(profile), limit)
+    if noise:
+        loaded = _reckoning_with(engine, loaded)
     design = Design(
         rounds=rounds or loaded.plan.rounds,
         confirm_sessions=starts,
@@ -111,6 +116,16 @@ def _limited(profile: Profile, limit: float | None) -> Profile:
         return profile
     both = {"output_throughput": limit, "speedup": limit}
     return profile.model_copy(update={"limits": profile.limits.model_copy(update=both)})
+
+
+def _reckoning_with(noise: EngineNoise, profile: Profile) -> Profile:
+    """The profile, once it states the noise of its machine."""
+    plan = profile.plan
+    stated = {
+        "session_sd": max(plan.session_sd, round(noise.between_sessions, _DIGITS)),
+        "start_sd": max(plan.start_sd, round(noise.session_sd, _DIGITS)),
+    }
+    return profile.model_copy(update={"plan": plan.model_copy(update=stated)})
 
 
 def _noise(folders: Sequence[Path]) -> EngineNoise:
@@ -155,8 +170,8 @@ def _summary(profile: Profile, noise: EngineNoise, design: Design) -> str:
     )
     return (
         f"profile {profile.name}: {count} timed comparisons, {confirmed}, rules reckon with "
-        f"{100 * profile.plan.session_sd:g} % between sessions and "
-        f"{100 * profile.plan.start_sd:g} % between starts; noise of the simulated engine "
-        f"(one standard deviation): machine {100 * noise.machine_sd:.1f} %, "
-        f"start {100 * noise.session_sd:.1f} %, round {100 * noise.round_sd:.1f} %"
+        f"session_sd = {profile.plan.session_sd:g} and start_sd = {profile.plan.start_sd:g}; "
+        f"noise of the simulated engine (one standard deviation): "
+        f"machine {100 * noise.machine_sd:.1f} %, start {100 * noise.session_sd:.1f} %, "
+        f"round {100 * noise.round_sd:.1f} %"
     )

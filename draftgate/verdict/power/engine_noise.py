@@ -26,6 +26,11 @@ class EngineNoise:
     session_sd: float
     round_sd: float
 
+    @property
+    def between_sessions(self) -> float:
+        """What one engine's sessions differ by: the machine's shift and the start's."""
+        return math.hypot(self.machine_sd, self.session_sd)
+
 
 QUIET_GPU = EngineNoise(machine_sd=0.005, session_sd=0.005, round_sd=0.02 / math.sqrt(2))
 """A pair of neighbouring rounds differs by 2 % (one standard deviation). An assumption for plans
