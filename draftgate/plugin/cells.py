@@ -53,7 +53,8 @@ def _fits(cell: Cell, *, speculative: bool = False, timed: bool = False) -> bool
 def cell_of(item: pytest.Item) -> Cell | None:
     """The cell that a test measures."""
     callspec = getattr(item, "callspec", None) if wants_cells(item) else None
-    return callspec.params.get("cell") if callspec else None
+    cell = callspec.params.get("cell") if callspec else None
+    return cell if hasattr(cell, "scenario") else None  # pytest's "not set" where no cell fits
 
 
 def order(items: list[pytest.Item], profile: Profile, grouped_by_scenario: bool) -> None:
