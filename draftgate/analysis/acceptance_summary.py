@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from draftgate.analysis.across_requests import autocorrelation, burstiness, spread
-from draftgate.analysis.clusters import Ratio
 from draftgate.analysis.errors import TraceError
 from draftgate.analysis.rates import acceptance_length
 from draftgate.analysis.steps import Steps, measured_steps, trace_steps
@@ -35,28 +34,20 @@ def trace_summaries(trace: Trace) -> Iterator[dict[str, Any]]:
 
 def _summary(source: str, variant: str, steps: Sequence[Steps], full: int) -> dict[str, Any]:
     """``half_width``: of the acceptance length's 95 % interval, requests as clusters."""
-    length, found, correlation = (
-        acceptance_length(steps),
-        spread(steps),
-        autocorrelation(steps),
-    )
+    length, found, correlation = acceptance_length(steps), spread(steps), autocorrelation(steps)
     return {
         "source": source,
         "variant": variant,
         "requests": len(steps),
         "steps": sum(len(request.emitted) for request in steps),
         "acceptance_length": _rounded(length.value if length else None),
-        "half_width": _rounded(_half_width(length)),
+        "half_width": _rounded(length.half_width if length else None),
         "per_request_median": _rounded(found.median if found else None),
         "per_request_std": _rounded(found.std if found else None),
         "autocorrelation": _rounded(correlation.value if correlation else None),
         "autocorrelation_noise": _rounded(correlation.noise if correlation else None),
         "burst_length": _rounded(burstiness(steps, full)),
     }
-
-
-def _half_width(length: Ratio | None) -> float | None:
-    return length.half_width if length else None
 
 
 def _rounded(value: float | None) -> float | None:

@@ -150,7 +150,9 @@ class Gate:
         if self.options.update and verdict.metric != OUTPUTS_EQUAL_CONTROL:
             return verdict.verdict is VerdictKind.INVALID
         required = self.options.requires_baseline(self.profile.fingerprint)
-        return verdict.fails(FailurePolicy(suspect=False, require_baseline=required))
+        return verdict.fails(
+            FailurePolicy(suspect=self.reference is not None, require_baseline=required)
+        )
 
     def finish(self, exitstatus: int, about: RunFacts) -> int:
         """End the engines, update baselines, write the run's files; returns the exit status."""
