@@ -46,7 +46,7 @@ class ForkServers:
         key = (python, *sorted(env.items()))
         if key not in self._servers:
             path = self._log_dir / f"fork-server-{len(self._servers)}.log"
-            self._servers[key] = ForkServer(env, path, (python, "-m", FORK_SERVER_MODULE))
+            self._servers[key] = ForkServer((python, "-m", FORK_SERVER_MODULE), env, path)
         return self._servers[key].launch(log_path)
 
     def close(self) -> None:
@@ -58,13 +58,8 @@ class ForkServers:
 class ForkServer:
     """The host's side of one `draftgate.engine.forking` process."""
 
-    def __init__(
-        self,
-        env: Mapping[str, str],
-        log_path: Path,
-        command: Sequence[str],
-    ) -> None:
-        """Start it; it imports vLLM meanwhile. Raises OSError."""
+    def __init__(self, command: Sequence[str], env: Mapping[str, str], log_path: Path) -> None:
+        """Start ``command``; it imports vLLM meanwhile. Raises OSError."""
         self._log_path = log_path
         self._exits: dict[int, int] = {}
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
