@@ -148,6 +148,7 @@ class VllmEngine:
         self._llm = LLM(**arguments)
         self._engine = reach(self._llm, "llm_engine")
         self._core = reach(self._engine, "engine_core")
+        self._get_output: Callable[[], Any] = reach(self._core, "get_output")
         self._config = reach(self._engine, "vllm_config")
         self._tokenizer = self._llm.get_tokenizer()
         self._observer: StepObserver | None = None
