@@ -135,8 +135,8 @@ def head_parameters(config: Config, method: str) -> int:
     if method == "eagle":
         norms = layers + layers - 1  # the first layer has no input norm
         return 2 * hidden * hidden + layers * (_attention(config) + mlp) + norms * hidden
-    vocabulary = config.get("draft_vocab_size") or _count(config, "vocab_size")
-    joined = 3 * config.get("target_hidden_size", hidden) * hidden
+    vocabulary = int(config.get("draft_vocab_size") or _count(config, "vocab_size"))
+    joined = 3 * int(config.get("target_hidden_size", hidden)) * hidden
     doubled = _attention(config, inputs=2 * hidden)
     return joined + layers * (doubled + mlp + 3 * hidden) + hidden + vocabulary * hidden
 
@@ -193,7 +193,7 @@ def _expert_mlp(config: Config) -> int:
         return 0
     expert = _mlp(config, _count(config, "moe_intermediate_size"))
     gate = experts * _count(config, "hidden_size") + experts  # and its correction bias
-    return (experts + config.get("n_shared_experts", 0)) * expert + gate
+    return (experts + int(config.get("n_shared_experts", 0))) * expert + gate
 
 
 def _mtp_layer(config: Config) -> int:
