@@ -196,10 +196,17 @@ def _fit(features: FloatArray, seconds: FloatArray) -> FloatArray:
     scale = np.maximum(np.abs(relative).max(axis=0), np.finfo(float).tiny)
     scaled = relative / scale  # constants differ by many orders of magnitude
     start, _ = nnls(scaled, np.ones(len(scaled)))
+
+    def errors(constants: FloatArray) -> FloatArray:
+        return scaled @ constants - 1
+
+    def slopes(_: FloatArray) -> FloatArray:
+        return scaled
+
     found = least_squares(
-        lambda constants: scaled @ constants - 1,
+        errors,
         np.maximum(start, 1e-9),
-        jac=lambda _: scaled,
+        jac=slopes,
         bounds=(0, np.inf),
         loss="soft_l1",
         f_scale=_KNEE,
