@@ -194,11 +194,12 @@ def _fit(features: FloatArray, seconds: FloatArray) -> FloatArray:
         return np.zeros(features.shape[1])
     relative = features[taken] / seconds[taken, None]
     scale = np.maximum(np.abs(relative).max(axis=0), np.finfo(float).tiny)
-    scaled = relative / scale  # constants differ by many orders of magnitude
+    scaled: FloatArray = relative / scale  # constants differ by many orders of magnitude
     start, _ = nnls(scaled, np.ones(len(scaled)))
 
     def errors(constants: FloatArray) -> FloatArray:
-        return scaled @ constants - 1
+        found: FloatArray = scaled @ constants - 1
+        return found
 
     def slopes(_: FloatArray) -> FloatArray:
         return scaled
