@@ -197,17 +197,17 @@ def _fit(features: FloatArray, seconds: FloatArray) -> FloatArray:
     scaled: FloatArray = relative / scale  # constants differ by many orders of magnitude
     start, _ = nnls(scaled, np.ones(len(scaled)))
 
-    def relative_error(constants: FloatArray) -> FloatArray:
-        error: FloatArray = scaled @ constants - 1
-        return error
+    def errors(constants: FloatArray) -> FloatArray:
+        found: FloatArray = scaled @ constants - 1
+        return found
 
-    def slope(_: FloatArray) -> FloatArray:
+    def slopes(_: FloatArray) -> FloatArray:
         return scaled
 
     found = least_squares(
-        relative_error,
+        errors,
         np.maximum(start, 1e-9),
-        jac=slope,
+        jac=slopes,
         bounds=(0, np.inf),
         loss="soft_l1",
         f_scale=_KNEE,

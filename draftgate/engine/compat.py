@@ -152,7 +152,6 @@ class VllmEngine:
         self._config = reach(self._engine, "vllm_config")
         self._tokenizer = self._llm.get_tokenizer()
         self._observer: StepObserver | None = None
-        self._get_output: Callable[[], Any] = reach(self._core, "get_output")
         self._core_observer: Callable[[Any], None] | None = None
         self._totals = _SpecTotals([0] * spec.k)
         self._silence_statistics()

@@ -42,8 +42,9 @@ def _weight_bytes(runner: Any) -> int | None:
 
 def _parameters(runner: Any) -> Iterator[Any]:
     drafter = getattr(runner, "drafter", None) or getattr(runner, "speculator", None)
-    for model in (runner.model, getattr(drafter, "model", None)):
-        if model is not None and hasattr(model, "parameters"):
+    models: tuple[Any, ...] = (runner.model, getattr(drafter, "model", None))
+    for model in models:
+        if hasattr(model, "parameters"):
             yield from model.parameters()
 
 

@@ -13,6 +13,7 @@ from draftgate.verdict.verdict import Verdict
 if TYPE_CHECKING:
     from draftgate.engine.records import EngineMemory
     from draftgate.profile.cells import Cell, Scenario
+    from draftgate.profile.model import Variant
 
 METRIC = "kv_bytes_per_token"
 
@@ -43,16 +44,22 @@ def judge_memory(cell: Cell, memory: EngineMemory | None) -> Verdict:
 def expected_footprint(scenario: Scenario, dtype: str) -> Footprint:
     """Memory of a scenario's models by their configs; raises MemoryModelError."""
     target, variant = scenario.target, scenario.variant
-    config: dict[str, Any] = variant.speculative_config or {}
-    draft = config.get("model")
-    separate = isinstance(draft, str) and variant.method != "custom_class"
     return footprint(
         _config(target.model, target.revision),
         variant.method,
-        _config(str(draft), config.get("revision")) if separate else None,
+        _draft_config(variant),
         dtype,
         tensor_parallel_size=target.tensor_parallel_size,
     )
+
+
+def _draft_config(variant: Variant) -> dict[str, Any] | None:
+    """Config of the proposer's checkpoint; of a custom class, ``model`` is no checkpoint."""
+    config: dict[str, Any] = variant.speculative_config or {}
+    model = config.get("model")
+    if not isinstance(model, str) or variant.method == "custom_class":
+        return None
+    return _config(model, config.get("revision"))
 
 
 def _config(model: str, revision: str | None) -> dict[str, Any]:

@@ -127,13 +127,13 @@ class Timeline:
         return STAGE_OF_SCOPE.get(scope, "overhead")
 
     def _columns(self, loads: Iterable[StepLoad], sums: _Sums) -> StageSteps:
-        names = ("step", "draft", "verify", "sample", "overhead")
-        columns = zip(StepLoad._fields, zip(*loads, strict=True), strict=True)
-        return StageSteps.model_validate(
-            {
-                "clock": self._clock.name,
-                **dict(columns),
-                **{f"{name}_ms": tuple(round(s[name], 4) for s in sums.steps) for name in names},
-                "scopes_ms": {name: round(ms, 3) for name, ms in sorted(sums.scopes.items())},
-            }
+        columns: dict[str, Any] = dict(
+            zip(StepLoad._fields, map(tuple, zip(*loads, strict=True)), strict=True)
+        )
+        for name in ("step", "draft", "verify", "sample", "overhead"):
+            columns[f"{name}_ms"] = tuple(round(step[name], 4) for step in sums.steps)
+        return StageSteps(
+            clock=self._clock.name,
+            scopes_ms={name: round(ms, 3) for name, ms in sorted(sums.scopes.items())},
+            **columns,
         )
