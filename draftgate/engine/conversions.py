@@ -11,11 +11,18 @@ from draftgate.engine.scores import TokenScore
 _STRUCTURES = {"regex": "regex", "choice": "choice", "json_schema": "json"}
 
 
+def refusals() -> tuple[type[Exception], ...]:
+    """What vLLM raises for a request that it does not take; its own class came after 0.31."""
+    from vllm import exceptions
+
+    client_error = getattr(exceptions, "VLLMClientError", None)
+    return (ValueError,) if client_error is None else (ValueError, client_error)
+
+
 def sampling_params(sampling: Sampling, *, cumulative: bool) -> Any:
     """`vllm.SamplingParams` of ``sampling``; ``cumulative``: outputs after every step.
 
-    Raises:
-        ValueError: vLLM's own, for values that it does not take.
+    Raises one of `refusals` for values that vLLM does not take.
     """
     from vllm import SamplingParams
     from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams

@@ -6,7 +6,7 @@ from collections import Counter, deque
 from typing import Any
 
 from draftgate.engine.compat import VllmEngine
-from draftgate.engine.conversions import probe_output, sampling_params, token_scores
+from draftgate.engine.conversions import probe_output, refusals, sampling_params, token_scores
 from draftgate.engine.errors import RoundRefused
 from draftgate.engine.logs import describe
 from draftgate.engine.probe import Probe, ProbeOutput, ProbeRequest, ProbeResult, Sampling
@@ -96,7 +96,7 @@ def _add(engine: VllmEngine, request: ProbeRequest) -> str:
     try:
         params = sampling_params(request.sampling, cumulative=request.aborts_after is not None)
         return engine.add(request.request_id, engine.prepare(list(request.prompt)), params)
-    except ValueError as error:
+    except refusals() as error:
         raise RoundRefused(f"request {request.request_id!r}: {describe(error)}") from error
 
 

@@ -142,7 +142,8 @@ FEATURES: Mapping[str, Feature] = {
     "allowed-tokens": _allowed,
     "logprobs": _mixed(logprobs=3),
     "prompt-logprobs": _mixed(prompt_logprobs=2),
-    "n-outputs": _mixed(n=3),
+    # vLLM wants a temperature for several outputs; with one token to choose from they are greedy.
+    "n-outputs": _mixed(n=3, temperature=1.0, top_k=1),
     "regex": _mixed(regex=r"[A-Z][a-z ]{5,30}\.( [A-Z][a-z ]{5,30}\.)*"),
     "choice": _same(choice=("the answer is yes", "the answer is no", "there is no answer")),
     "json": _mixed(
