@@ -9,6 +9,7 @@ from typing import Any
 
 from draftgate.engine import EngineHost, EngineSpec, scripted_config
 from draftgate.engine.forkserver import ForkServers, can_fork_engines
+from draftgate.engine.interpreter import Interpreter
 from draftgate.engine.process import spawn
 from draftgate.lossless.repairs import REPAIRS
 
@@ -87,7 +88,7 @@ class Engines:
 
     def __post_init__(self) -> None:
         self._servers = ForkServers(self.log_dir)
-        self._launch = self._servers.launch if can_fork_engines() else spawn
+        self._launch = self._servers.launch if can_fork_engines(Interpreter.this()) else spawn
 
     def __getitem__(self, variant: str) -> EngineHost:
         if variant not in self._running:

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from conftest import FAKE_FORK_SERVER
 from draftgate.engine import EngineError, EngineHost, EngineSpec, RoundRequest
 from draftgate.engine.forkserver import ForkServer
 from draftgate.engine.process import ChildProcess
+
+FAKE_FORK_SERVER = Path(__file__).with_name("fake_forking.py")
 
 Gone = Callable[[int], bool]
 

@@ -74,11 +74,12 @@ def test_a_displacement_is_found_as_often_as_stated() -> None:
 def test_the_worse_order_is_reported() -> None:
     """Tokens of small ids come twice as often, likely or not: only the order by id shows it."""
     rng = np.random.default_rng(3)
-    flat = np.full(VOCAB, 1 / VOCAB)
-    tokens = np.where(
-        rng.random(3000) < 0.3, rng.integers(0, VOCAB // 2, 3000), rng.integers(0, VOCAB, 3000)
-    )
-    calibration = calibrate([score(flat, int(token)) for token in tokens])
+    uneven = rng.permutation(np.linspace(1.0, 2.0, VOCAB))  # likely or not: unrelated to the id
+    uneven /= uneven.sum()
+    small = np.where(np.arange(VOCAB) < VOCAB // 2, uneven, 0.0)
+    faulty = 0.7 * uneven + 0.3 * small / small.sum()
+    tokens = rng.choice(VOCAB, size=3000, p=faulty)
+    calibration = calibrate([score(uneven, int(token)) for token in tokens])
     assert calibration.order == "id"
     assert not calibration.accepted
     assert calibration.displacement == pytest.approx(0.15, abs=0.03)

@@ -26,6 +26,7 @@ from draftgate.engine import (
     Scoring,
     TokenScore,
 )
+from draftgate.engine.records import EngineMemory
 
 VOCAB = 16
 MAX_MODEL_LEN = 64
@@ -67,6 +68,10 @@ class ToyHost:
             "kernels": None, "isa_class": "toy", "dtype": "float32", "cores": (0,),
             "max_model_len": MAX_MODEL_LEN, "has_chat_template": False,
         }  # fmt: skip
+        fields["memory"] = EngineMemory(
+            kv_cache_bytes=1, kv_blocks=1, block_size=1, kv_cache_dtype="float32", weight_bytes=None,
+            rss_bytes=1,
+        )  # fmt: skip
         return EngineInfo(**fields)
 
     def tokenize(self, texts: Iterable[str]) -> tuple[tuple[int, ...], ...]:
