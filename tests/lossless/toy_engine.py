@@ -69,9 +69,13 @@ class ToyHost:
             "max_model_len": MAX_MODEL_LEN, "has_chat_template": False,
         }  # fmt: skip
         fields["memory"] = EngineMemory(
-            kv_cache_bytes=1, kv_blocks=1, block_size=1, kv_cache_dtype="float32", weight_bytes=None,
+            kv_cache_bytes=1,
+            kv_blocks=1,
+            block_size=1,
+            kv_cache_dtype="float32",
+            weight_bytes=None,
             rss_bytes=1,
-        )  # fmt: skip
+        )
         return EngineInfo(**fields)
 
     def tokenize(self, texts: Iterable[str]) -> tuple[tuple[int, ...], ...]:
