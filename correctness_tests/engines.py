@@ -46,7 +46,7 @@ STRESS: Mapping[str, Any] = {
     "max_num_batched_tokens": 48,
     "enable_chunked_prefill": True,
     "enable_prefix_caching": True,
-    "block_size": 16,
+    "block_size": 32,
 }
 SETUP: Mapping[str, tuple[str, ...]] = {
     "installed": (),

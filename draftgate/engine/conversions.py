@@ -12,11 +12,10 @@ _STRUCTURES = {"regex": "regex", "choice": "choice", "json_schema": "json"}
 
 
 def refusals() -> tuple[type[Exception], ...]:
-    """What vLLM raises for a request that it does not take; its own class came after 0.31."""
-    from vllm import exceptions
+    """What vLLM raises for a request that it does not take."""
+    from vllm.exceptions import VLLMClientError
 
-    client_error = getattr(exceptions, "VLLMClientError", None)
-    return (ValueError,) if client_error is None else (ValueError, client_error)
+    return (ValueError, VLLMClientError)
 
 
 def sampling_params(sampling: Sampling, *, cumulative: bool) -> Any:
