@@ -10,7 +10,6 @@ from draftgate.testbed.corpus.example import Example
 WORKLOAD = "aime"
 OPENING = "Let me think step by step."
 MIN_CHARS, MAX_CHARS = 280, 540
-MAX_CASES = 8  # more would look like a loop: see `quality.has_loop`
 
 
 @dataclass(frozen=True)
@@ -57,8 +56,7 @@ def _euclid(rng: Random) -> Derivation:
 
 
 def _power(rng: Random) -> Derivation:
-    base, m = rng.randint(2, 9), rng.randint(7, 19)
-    exponent = rng.choice([e for e in range(9, 32) if e.bit_count() <= 3])
+    base, exponent, m = rng.randint(2, 9), rng.randint(9, 31), rng.randint(7, 19)
     question = rng.choice(
         ("Find the remainder when {0}^{1} is divided by {2}.", "Compute {0}^{1} modulo {2}.")
     ).format(base, exponent, m)
@@ -89,7 +87,7 @@ def _power(rng: Random) -> Derivation:
 
 
 def _series(rng: Random) -> Derivation:
-    a, d, n = rng.randint(1, 12), rng.randint(2, 9), rng.randint(6, MAX_CASES)
+    a, d, n = rng.randint(1, 12), rng.randint(2, 9), rng.randint(6, 9)
     question = rng.choice(
         (
             "An arithmetic series starts with {0} and has difference {1}. Find the sum of its first {2} terms.",
@@ -135,7 +133,7 @@ def _recursion(rng: Random) -> Derivation:
 
 def _digit_sum(rng: Random) -> Derivation:
     low, wanted = rng.randint(20, 80), rng.randint(5, 12)
-    high = low + rng.randint(6, MAX_CASES - 1)
+    high = low + rng.randint(8, 13)
     question = rng.choice(
         (
             "How many integers from {0} to {1} have digit sum at least {2}?",
@@ -175,8 +173,7 @@ def _base(rng: Random) -> Derivation:
 
 
 def _pairs(rng: Random) -> Derivation:
-    a, b = rng.randint(2, 4), rng.randint(2, 5)
-    n = b + a * MAX_CASES - rng.randint(0, 2 * a - 1)
+    a, b, n = rng.randint(2, 4), rng.randint(2, 5), rng.randint(16, 36)
     question = rng.choice(
         (
             "How many pairs of positive integers (x, y) satisfy {0}x + {1}y = {2}?",
