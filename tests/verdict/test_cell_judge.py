@@ -114,4 +114,4 @@ def test_the_cause_of_a_slower_step_names_the_stage(measurement: Measurement) ->
     now = with_stages(measurement, verify=8.0, sample=0.5, overhead=1.0)
     before = stage_baseline(verify=4.0, sample=0.5, overhead=1.0)
     judged = CellJudge(CellFacts.of(now), (), None, before, {"output_throughput": 0.1})
-    assert "step time +100.0 % (verify +4 ms," in judged.judge("output_throughput").line()
+    assert "step time +100.0 % (verify +4.0 ms" in judged.judge("output_throughput").line()

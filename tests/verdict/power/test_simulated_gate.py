@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from draftgate.profile import load_profile
-from draftgate.profile.model import Profile
+from draftgate.profile.model import Limits, Profile
 from draftgate.verdict.power.engine_noise import QUIET_GPU, EngineNoise
 from draftgate.verdict.power.fault import Fault, FaultError, FaultKind
 from draftgate.verdict.power.rates import Rate
@@ -18,8 +18,9 @@ LOSS_OF_5_PERCENT = 1 / 0.95 - 1
 def profile() -> Profile:
     """The default profile's cells on a quiet GPU: with limits of 3 %."""
     profile = load_profile("cpu")
-    limits = profile.limits.model_copy(update={"output_throughput": 0.03, "speedup": 0.03})
-    return profile.model_copy(update={"limits": limits})
+    plan = profile.plan.model_copy(update={"session_sd": 0.01})
+    limits = Limits(output_throughput=0.03, speedup=0.03)
+    return profile.model_copy(update={"limits": limits, "plan": plan})
 
 
 def rate(
