@@ -21,7 +21,7 @@ def test_the_manifest_counts_timed_cells_and_judged_metrics(tmp_path: Path) -> N
     found = manifest_comparisons(profile)
     timed = [cell for cell in profile.cells() if cell.timed]
     drafting = [cell for cell in timed if not cell.scenario.is_control]
-    of_any, of_drafts = 4, 2  # throughput, three shares; speed-up, the draft share
+    of_any, of_drafts = 5, 1  # throughput and four shares (a control has no draft: to be safe)
     assert len(found) == len(set(found)) == of_any * len(timed) + of_drafts * len(drafting)
     assert (timed[0].id, "output_throughput") in found
 
