@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from draftgate.baseline.schema import ExactBaseline, TimedBaseline
 from draftgate.measure.metrics import higher_is_better
+from draftgate.measure.sessions import median_of
 from draftgate.measure.stages import STAGES
 from draftgate.verdict.cause import Factors
 from draftgate.verdict.equality import OUTPUTS_EQUAL_CONTROL, judge_equality
@@ -123,7 +123,7 @@ class CellJudge:
         cell, stage, measured = self.facts.cell, STAGE_METRICS[metric], self._stages_now()
         if stage not in measured:
             raise KeyError(f"{cell} has no time of stage {stage}")
-        medians = {name: statistics.median(samples[0]) for name, samples in measured.items()}
+        medians = {name: median_of(samples) for name, samples in measured.items()}
         share = medians[stage] / sum(medians.values())
         if verdict := self._unjudgeable(metric, self.timed, share):
             return verdict

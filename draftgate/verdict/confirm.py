@@ -7,10 +7,9 @@ as the merge base) timed in the same minutes is not.
 from __future__ import annotations
 
 import math
-import statistics
-from collections.abc import Sequence
 from dataclasses import replace
 
+from draftgate.measure.sessions import median_of
 from draftgate.verdict.cause import signed_percent
 from draftgate.verdict.family import RELATIVE_TO_CONTROL
 from draftgate.verdict.kinds import VerdictKind
@@ -65,8 +64,8 @@ def judge_confirmation(
         return replace(screened, evidence=few)
     paired = replace(
         screened,
-        value=_middle([[value for value, _ in session] for session in sessions]),
-        baseline=_middle([[value for _, value in session] for session in sessions]),
+        value=median_of([[value for value, _ in session] for session in sessions]),
+        baseline=median_of([[value for _, value in session] for session in sessions]),
         n=count,
         counted="pairs",
         cause="",
@@ -117,7 +116,3 @@ def _evidence(kind: VerdictKind, screened: Verdict, paired: Verdict) -> str:
     if kind is VerdictKind.UNSTABLE and paired.sensitivity:
         return f"pairs can tell {100 * paired.sensitivity.detectable:.1f} % at best"
     return f"against the reference; {stored}" if stored else "against the reference"
-
-
-def _middle(sessions: Sequence[Sequence[float]]) -> float:
-    return statistics.median(map(statistics.median, sessions))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
@@ -10,7 +9,7 @@ from typing import Self
 from draftgate.measure.agreement import Agreement
 from draftgate.measure.exact import ExactMetrics
 from draftgate.measure.record import Measurement
-from draftgate.verdict.noise import Sessions
+from draftgate.measure.sessions import Sessions, median_of
 
 
 @dataclass(frozen=True)
@@ -37,5 +36,5 @@ class CellFacts:
 
     def median(self, metric: str) -> float | None:
         """Median of session medians; None of a metric that was not timed."""
-        medians = [statistics.median(s) for s in self.timed.get(metric, ()) if s]
-        return statistics.median(medians) if medians else None
+        sessions = self.timed.get(metric, ())
+        return median_of(sessions) if any(sessions) else None

@@ -14,8 +14,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-Sessions = Sequence[Sequence[float]]
-"""Samples of a metric: one inner sequence a session, one positive value a round."""
+from draftgate.measure.sessions import Sessions
 
 MEDIAN_VARIANCE = math.pi / 2  # of a median, relative to the mean's (normal noise)
 

@@ -6,13 +6,12 @@ where another stage got cheaper, unlike milliseconds. A loss is what both say.
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
+from draftgate.measure.sessions import Sessions, median_of
 from draftgate.measure.stages import STAGES
 from draftgate.verdict.kinds import VerdictKind
-from draftgate.verdict.noise import Sessions
 from draftgate.verdict.rule import TimedRule
 from draftgate.verdict.timed import judge_timed
 from draftgate.verdict.verdict import Verdict
@@ -51,7 +50,7 @@ def judge_share(
     if verdict.verdict is VerdictKind.IMPLAUSIBLE:  # a share may fall by any amount
         return replace(verdict, verdict=VerdictKind.IMPROVED)
     if verdict.verdict in (VerdictKind.REGRESSED, VerdictKind.SUSPECT) and stored:
-        before, now = _middle(stored[stage]), _middle(measured[stage])
+        before, now = median_of(stored[stage]), median_of(measured[stage])
         if now <= before:
             evidence = f"{stage} itself takes {before:.3g} -> {now:.3g} ms: others got cheaper"
             return replace(verdict, verdict=VerdictKind.OK, evidence=evidence)
@@ -61,7 +60,7 @@ def judge_share(
 def stage_changes(measured: StageSamples, baseline: StageSamples) -> str:
     """For example ``verify +0.9 ms, draft +0.1 ms``: what moved most comes first."""
     moved = {
-        stage: _middle(measured[stage]) - _middle(baseline[stage])
+        stage: median_of(measured[stage]) - median_of(baseline[stage])
         for stage in STAGES
         if stage in measured and stage in baseline
     }
@@ -80,7 +79,3 @@ def _shares(stage: str, samples: StageSamples) -> list[list[float]]:
 def _totals(samples: StageSamples, session: int) -> list[float]:
     columns = [samples[stage][session] for stage in STAGES if stage in samples]
     return [sum(row) for row in zip(*columns, strict=True)]
-
-
-def _middle(sessions: Sequence[Sequence[float]]) -> float:
-    return statistics.median(statistics.median(session) for session in sessions)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import statistics
 from dataclasses import replace
 
+from draftgate.measure.sessions import Sessions, median_of
 from draftgate.verdict.kinds import VerdictKind
-from draftgate.verdict.noise import Sessions, difference
+from draftgate.verdict.noise import difference
 from draftgate.verdict.precondition import NO_BASELINE
 from draftgate.verdict.rule import TimedRule, kind_of, weighed
 from draftgate.verdict.verdict import Verdict
@@ -88,6 +88,4 @@ def _positive(samples: Sessions) -> bool:
 
 
 def _middle(samples: Sessions) -> float | None:
-    """Median of session medians: what a report shows."""
-    medians = [statistics.median(session) for session in samples if session]
-    return statistics.median(medians) if medians else None
+    return median_of(samples) if any(samples) else None

@@ -16,6 +16,7 @@ import numpy as np
 
 from draftgate.baseline.schema import ExactBaseline, StoredSamples, TimedBaseline
 from draftgate.measure.exact import ExactMetrics
+from draftgate.measure.sessions import Sessions
 from draftgate.profile.cells import Cell
 from draftgate.profile.model import Profile
 from draftgate.verdict.cause import Factors
@@ -25,7 +26,7 @@ from draftgate.verdict.exact_cell import EXACT_METRICS
 from draftgate.verdict.facts import CellFacts
 from draftgate.verdict.family import manifest_comparisons, rule_of
 from draftgate.verdict.kinds import FailurePolicy
-from draftgate.verdict.noise import Sessions, log_gain
+from draftgate.verdict.noise import log_gain
 from draftgate.verdict.power.engine_noise import EngineNoise
 from draftgate.verdict.power.fault import Fault, FaultError
 from draftgate.verdict.power.speeds import Array, Speeds, draw, session_estimate
