@@ -18,7 +18,7 @@ def measured_summary(block: Block) -> dict[str, Any] | None:
     subject = block.subject
     if not subject.k:
         return None
-    variant = subject.scenario.rpartition("/")[2]
+    variant = subject.variant
     steps = measured_steps(block.rounds[0])
     return _summary(subject.cell, variant, steps, subject.k + 1)
 

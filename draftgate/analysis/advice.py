@@ -144,7 +144,7 @@ def _candidate(cell: Measurement) -> Candidate:
     tokens = (arm.generated_tokens / arm.steps) / (control.generated_tokens / control.steps)
     speedups = block.timed["speedup"]
     return Candidate(
-        variant=block.subject.scenario.rpartition("/")[2],
+        variant=block.subject.variant,
         k=block.subject.k,
         speedups=speedups,
         tokens=tokens,
@@ -185,4 +185,4 @@ def _place(cell: Measurement) -> tuple[str, str, int]:
 
 def _target_and_workload(cell: Measurement) -> tuple[str, str]:
     subject = cell.draftgate.subject
-    return subject.scenario.rpartition("/")[0], subject.workload
+    return subject.target, subject.workload

@@ -29,7 +29,7 @@ def read_measured(path: Path) -> Trace:
     except MeasurementError as error:
         raise TraceError(str(error)) from None
     k = block.subject.k
-    proposer = _method(block.subject.scenario) if k else None
+    proposer = block.subject.proposer
     records = block.rounds[0].requests
     prompts = {r.prompt_id: r.prompt_token_ids for r in records if r.prompt_token_ids}
     requests = tuple(
@@ -40,10 +40,6 @@ def read_measured(path: Path) -> Trace:
     if not requests:
         raise TraceError(f"{path}: no request has output tokens; measure the cell again")
     return Trace(block.subject.cell, path, requests, cap=k or RECORD_CAP)
-
-
-def _method(scenario: str) -> str:
-    return scenario.rpartition("/")[2].rpartition("-k")[0] or scenario.rpartition("/")[2]
 
 
 def _request(record: RequestRecord, proposer: str | None, prompt: tuple[int, ...]) -> TraceRequest:

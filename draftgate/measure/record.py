@@ -51,10 +51,14 @@ class Subject(Record):
         return self.scenario.partition("/")[0]
 
     @property
+    def variant(self) -> str:
+        """``eagle3-k3`` of ``llama-tiny/eagle3-k3``."""
+        return self.scenario.partition("/")[2]
+
+    @property
     def proposer(self) -> str | None:
         """The variant's method, ``eagle3`` of ``llama-tiny/eagle3-k3``; None for the control."""
-        variant = self.scenario.partition("/")[2]
-        return variant.partition(f"-k{self.k}")[0] if self.k else None
+        return self.variant.partition(f"-k{self.k}")[0] if self.k else None
 
 
 class Machine(Record):

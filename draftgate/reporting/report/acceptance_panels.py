@@ -22,17 +22,19 @@ from draftgate.reporting.report.panel import (
     span,
     thinned,
 )
-from draftgate.reporting.report.select import drafting, place, variant
+from draftgate.reporting.report.select import drafting, place, target, variant
 
 BINS = 10
 _CLUSTERED = "95 % confidence interval, requests as clusters"
 _PLACE = {"place": "target · workload", "variant": "variant"}
 
+Cells = Sequence[tuple[Block, Sequence[Steps]]]
+
 
 def acceptance_panels(found: Sequence[Block]) -> Iterator[Panel]:
     """Panels of the cells that draft; none where none does."""
     cells = [(block, measured_steps(block.rounds[0])) for block in drafting(found)]
-    panels: list[Callable[[Sequence[tuple[Block, Sequence[Steps]]]], Panel]] = [
+    panels: list[Callable[[Cells], Panel]] = [
         _lengths,
         _per_request,
         _positions,
@@ -46,13 +48,10 @@ def acceptance_panels(found: Sequence[Block]) -> Iterator[Panel]:
             yield panel
 
 
-Cells = Sequence[tuple[Block, Sequence[Steps]]]
-
-
 def _lengths(cells: Cells) -> Panel:
     records = [
         {
-            "target": place(block).partition(" · ")[0],
+            "target": target(block),
             "workload": block.subject.workload,
             "variant": variant(block),
             "value": length.value,

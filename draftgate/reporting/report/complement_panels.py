@@ -19,7 +19,14 @@ from draftgate.reporting.report.panel import (
     span,
     thinned,
 )
-from draftgate.reporting.report.select import by_place, drafting, method, place, variant
+from draftgate.reporting.report.select import (
+    by_place,
+    drafting,
+    method,
+    place,
+    target,
+    variant,
+)
 
 BINS = 20
 
@@ -122,7 +129,7 @@ def _overlap_and_gain(pairs: Sequence[tuple[Block, Block]]) -> Iterator[Panel]:
     ]
     records = [
         {
-            "target": place(ngram).partition(" · ")[0],
+            "target": target(ngram),
             "workload": f"{ngram.subject.workload} (against {variant(other)})",
             "request": point.request_id,
             "bleu4": point.bleu4,

@@ -16,17 +16,17 @@ def blocks(measurements: Iterable[Measurement]) -> tuple[Block, ...]:
 
 def target(block: Block) -> str:
     """Such as ``llama-tiny``."""
-    return block.subject.scenario.rpartition("/")[0]
+    return block.subject.target
 
 
 def variant(block: Block) -> str:
     """Such as ``eagle3-k3``."""
-    return block.subject.scenario.rpartition("/")[2]
+    return block.subject.variant
 
 
 def method(block: Block) -> str:
     """The variant without its k: ``eagle3``."""
-    return variant(block).rpartition("-k")[0] or variant(block)
+    return block.subject.proposer or variant(block)
 
 
 def place(block: Block) -> str:
