@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from draftgate.cli.output import Column, Format, emit
+from draftgate.cli.output import Column, Format, FormatOption, emit
 
 if TYPE_CHECKING:
     from draftgate.reporting.run_reader import Run
@@ -39,7 +39,7 @@ def acceptance(
     partial: Annotated[
         bool, typer.Option("--partial", help="Accept a run that did not finish.")
     ] = False,
-    output: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.TABLE,
+    output: FormatOption = Format.TABLE,
 ) -> None:
     """Summarise acceptance across requests, with its noise, and whether it comes in bursts.
 

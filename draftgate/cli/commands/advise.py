@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from draftgate.cli.output import Column, Format, emit
+from draftgate.cli.output import Column, Format, FormatOption, emit
 
 if TYPE_CHECKING:
     from draftgate.analysis.advice import Advice
@@ -37,7 +37,7 @@ def advise(
     partial: Annotated[
         bool, typer.Option("--partial", help="Accept a run that did not finish.")
     ] = False,
-    output: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.TABLE,
+    output: FormatOption = Format.TABLE,
 ) -> None:
     """Name the best variant and k for every workload and batch size that a run has timed.
 

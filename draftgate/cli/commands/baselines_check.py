@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from draftgate.cli.commands.baselines_show import _require_folder
-from draftgate.cli.output import Column, Format, emit
+from draftgate.cli.output import Column, Format, FormatOption, emit
 
 UNSOUND = 2
 
@@ -21,7 +21,7 @@ def check(
         str, typer.Option(metavar="auto|NAME|PATH", help="Whose limits bound the drift.")
     ] = "auto",
     max_age: Annotated[int, typer.Option(min=0, metavar="DAYS", help="Older is a warning.")] = 90,
-    output: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.TABLE,
+    output: FormatOption = Format.TABLE,
 ) -> int:
     """Check every file of baselines.
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from draftgate.cli.commands.baselines_show import _require_folder
-from draftgate.cli.output import Column, Format, emit
+from draftgate.cli.output import Column, Format, FormatOption, emit
 
 _COLUMNS = (
     *(Column("machine"), Column("cell"), Column("metric"), Column("change")),
@@ -19,7 +19,7 @@ _COLUMNS = (
 def diff(
     before: Annotated[Path, typer.Argument(metavar="BEFORE", help="Folder of baselines.")],
     after: Annotated[Path, typer.Argument(metavar="AFTER", help="Folder of baselines.")],
-    output: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.TABLE,
+    output: FormatOption = Format.TABLE,
 ) -> None:
     """Print the numbers that differ between two folders of baselines.
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from draftgate.cli.output import Column, Format, emit
+from draftgate.cli.output import Column, Format, FormatOption, emit
 
 _COLUMNS = (
     *(Column("kind"), Column("machine"), Column("cell"), Column("metric")),
@@ -24,7 +24,7 @@ def show(
     machine: Annotated[
         str, typer.Option(metavar="KEY", help="Only this fingerprint or ISA class.")
     ] = "",
-    output: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.TABLE,
+    output: FormatOption = Format.TABLE,
 ) -> None:
     """Print the stored baselines, a metric a line: the median of timed ones, ratios of exact ones.
 

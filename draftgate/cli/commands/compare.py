@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from draftgate.cli.output import Column, Format, emit
+from draftgate.cli.output import Column, Format, FormatOption, emit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ def compare(
     profile: Annotated[
         str, typer.Option(metavar="NAME|PATH", help="Take limits and noise from this profile.")
     ] = "",
-    output: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.TABLE,
+    output: FormatOption = Format.TABLE,
 ) -> int:
     """Judge run B as if run A were its baseline, with the statistics of the gate.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from draftgate.cli.output import Column, Format, emit
+from draftgate.cli.output import Column, Format, FormatOption, emit
 
 if TYPE_CHECKING:
     from draftgate.measure.record import Measurement
@@ -33,7 +33,7 @@ def fit_cost(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write the model as JSON.")
     ] = None,
-    output: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.TABLE,
+    output: FormatOption = Format.TABLE,
 ) -> None:
     """Fit a cost model to the stage times of measured cells, and say how well it fits.
 

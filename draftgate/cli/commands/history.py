@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from draftgate.cli.output import Column, Format, emit
+from draftgate.cli.output import Column, Format, FormatOption, emit
 
 history = typer.Typer(
     help="Runs over time: append them, and find where they changed.",
@@ -67,7 +67,7 @@ def show(
     alpha: Annotated[
         float, typer.Option(min=0.0005, max=0.5, metavar="P", help="Significance of one change.")
     ] = 0.001,
-    output: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.TABLE,
+    output: FormatOption = Format.TABLE,
 ) -> None:
     """Print the change points of the history, the losses first.
 

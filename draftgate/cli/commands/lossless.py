@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from draftgate.cli.output import Column, Format, emit
+from draftgate.cli.output import Column, Format, FormatOption, emit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -65,7 +65,7 @@ def lossless(
     log_dir: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where the engines' logs go.")
     ] = None,
-    output: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.TABLE,
+    output: FormatOption = Format.TABLE,
 ) -> int:
     """Compare speculative decoding with standard decoding, on any model and variant.
 

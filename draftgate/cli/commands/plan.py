@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from draftgate.cli.output import Column, Format, duration, emit
+from draftgate.cli.output import Column, Format, FormatOption, duration, emit
 
 if TYPE_CHECKING:
     from draftgate.profile import Cell, Profile, Totals
@@ -27,7 +27,7 @@ def plan(
     profile: Annotated[
         str, typer.Option(metavar="auto|NAME|PATH", help="The profile to plan.")
     ] = "auto",
-    output: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.TABLE,
+    output: FormatOption = Format.TABLE,
     keyword: Annotated[
         str, typer.Option("-k", metavar="SUBSTRING", help="Only cells whose id contains this.")
     ] = "",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from draftgate.cli.output import Column, Format, emit
+from draftgate.cli.output import Column, Format, FormatOption, emit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,7 +70,7 @@ def power(
     ] = 1,
     pairs: Annotated[int, typer.Option(min=1, help="Interleaved pairs of rounds a start.")] = 10,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the draws.")] = 42,
-    output: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.TABLE,
+    output: FormatOption = Format.TABLE,
 ) -> None:
     """Send equal and faulty simulated engines through the gate's rules; count the red gates.
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from draftgate.cli.output import Column, Format, emit
+from draftgate.cli.output import Column, Format, FormatOption, emit
 
 _COLUMNS = (
     Column("trace"),
@@ -33,7 +33,7 @@ def tree(
     cost_model: Annotated[
         str, typer.Option(metavar="NAME|PATH", help="A built-in cost model or a JSON file.")
     ] = "h100-llama3.1-8b",
-    output: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.TABLE,
+    output: FormatOption = Format.TABLE,
 ) -> None:
     """Simulate draft trees over recorded outputs; vLLM itself verifies chains only.
 
