@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from draftgate.reporting.markdown_text import table
 from draftgate.reporting.report.clean import clean, number
 from draftgate.reporting.report.content import Report
 from draftgate.reporting.report.panel import Panel
@@ -70,14 +71,8 @@ def _panel(panel: Panel) -> Iterator[str]:
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    yield _row(header)
-    yield _row(["---"] * len(header))
-    yield from map(_row, rows)
+    yield table([_text(cell) for cell in header], [[_text(cell) for cell in row] for row in rows])
     yield ""
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(map(_text, cells))} |"
 
 
 def _text(value: str) -> str:
