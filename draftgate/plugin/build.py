@@ -23,6 +23,7 @@ from draftgate.plugin.reference_stage import ReferenceStage
 from draftgate.plugin.surroundings import Surroundings
 from draftgate.reporting.results_folder import ResultsError, ResultsFolder
 from draftgate.verdict.family import rule_of
+from draftgate.verdict.rule import TimedRule
 from draftgate.workload import load_workload
 
 if TYPE_CHECKING:
@@ -48,9 +49,10 @@ def build_gate(config: pytest.Config, profile: Profile, items: Sequence[pytest.I
     arms = _arms(profile, folder.path / "logs", options, other)
     here = Surroundings.here()
     session = Session(profile, arms, lru_cache(None)(load_workload), here.describe, progress)
-    stage = _reference_stage(session, arms, here, progress, other) if other else None
+    rule = rule_of(profile)  # goes through all cells: made once, not with every verdict
+    stage = _reference_stage(session, arms, here, progress, rule, other) if other else None
     store = BaselineStore(options.baseline_dir)
-    return Gate(options, profile, cells, arms, session, store, folder, progress, here, stage)
+    return Gate(options, profile, cells, arms, session, store, folder, progress, here, rule, stage)
 
 
 def _interpreter(python: Path | None) -> Interpreter | None:
@@ -61,7 +63,12 @@ def _interpreter(python: Path | None) -> Interpreter | None:
 
 
 def _reference_stage(
-    session: Session, arms: Arms, here: Surroundings, progress: ProgressLine, other: Interpreter
+    session: Session,
+    arms: Arms,
+    here: Surroundings,
+    progress: ProgressLine,
+    rule: TimedRule,
+    other: Interpreter,
 ) -> ReferenceStage:
     profile = session.profile
     pairs = progress.pairs(profile.plan.reference_pairs)
@@ -69,7 +76,7 @@ def _reference_stage(
         profile, EnvironmentEngines(arms), session.load, here.elsewhere().describe, pairs
     )
     reference = Reference(session, theirs, profile.plan.reference_pairs, pairs.round_done)
-    return ReferenceStage(reference, other, profile.limits.stated(), rule_of(profile))
+    return ReferenceStage(reference, other, profile.limits.stated(), rule)
 
 
 def _arms(profile: Profile, log_dir: Path, options: Options, other: Interpreter | None) -> Arms:

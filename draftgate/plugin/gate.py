@@ -32,10 +32,10 @@ from draftgate.verdict.cell import CellJudge
 from draftgate.verdict.equality import OUTPUTS_EQUAL_CONTROL
 from draftgate.verdict.evidence import RunFacts
 from draftgate.verdict.facts import CellFacts
-from draftgate.verdict.family import rule_of
 from draftgate.verdict.kinds import FailurePolicy, VerdictKind
 from draftgate.verdict.manifest import IDENTITIES
 from draftgate.verdict.precondition import precondition
+from draftgate.verdict.rule import TimedRule
 from draftgate.verdict.verdict import Verdict
 from draftgate.workload.errors import WorkloadError
 
@@ -62,6 +62,7 @@ class Gate:
     folder: ResultsFolder
     progress: ProgressLine
     surroundings: Surroundings
+    rule: TimedRule
     reference: ReferenceStage | None = None
     verdicts: list[Verdict] = field(default_factory=list)
     bounds: list[Bound] = field(default_factory=list)
@@ -98,7 +99,7 @@ class Gate:
             self.store.exact(cell.id, machine.isa_class),
             self.store.timed(cell.id, machine.key),
             self.profile.limits.stated(),
-            rule_of(self.profile),
+            self.rule,
             can_confirm=self.reference is not None,
         )
         verdict = judge.judge(metric)
