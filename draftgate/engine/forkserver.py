@@ -6,6 +6,7 @@ compete for the cores. Only for engines on the CPU: CUDA does not survive a fork
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import sys
@@ -87,8 +88,7 @@ class ForkServer:
         """Wait for the end of ``pid`` and release its number; its exit code."""
         while pid not in self._exits and not self._gone:
             self._take(None)
-        if not self._gone:
-            self._socket.send(json.dumps({"reap": pid}).encode())
+        self._tell({"reap": pid})
         return self._exits.pop(pid, -9)  # the kernel kills the children of a dead server
 
     @property
@@ -97,9 +97,7 @@ class ForkServer:
 
     def _fork(self, read_fd: int, write_fd: int, log_path: Path) -> _Forked:
         with log_path.open("ab") as log:
-            fds = [read_fd, write_fd, log.fileno()]
-            if not self._gone:
-                socket.send_fds(self._socket, [b"{}"], fds)
+            self._tell({}, (read_fd, write_fd, log.fileno()))
         while not self._gone:
             message = self._take(_START_TIMEOUT_S)
             if message is None and not self._gone:
@@ -107,6 +105,13 @@ class ForkServer:
             if message and "pid" in message:
                 return _Forked(self, message["pid"])
         raise OSError(f"the fork server is gone; its log: {self._log_path}")
+
+    def _tell(self, message: dict[str, int], fds: Sequence[int] = ()) -> None:
+        """Send a message; a server that is gone is noticed by the next `_take`."""
+        if self._gone:
+            return
+        with contextlib.suppress(ConnectionError):
+            socket.send_fds(self._socket, [json.dumps(message).encode()], list(fds))
 
     def _take(self, timeout_s: float | None) -> dict[str, Any] | None:
         """The next message, noted where it tells of an exit; None: none in time, or gone."""
