@@ -51,6 +51,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     try:
         code = app(args=words, prog_name="draftgate", standalone_mode=False)
+        sys.stdout.flush()  # here, not in the interpreter's exit, which complains of a closed pipe
     except _USAGE_ERROR as error:
         print(_usage_text(error), file=sys.stderr)
         return TOOL_ERROR
