@@ -19,7 +19,8 @@ import time
 from pathlib import Path
 
 from draftgate.engine import EngineHost, EngineSpec, RoundPrompt, RoundRequest
-from draftgate.engine.environment import child_environment, default_openmp
+from draftgate.engine.environment import child_environment
+from draftgate.engine.interpreter import Interpreter
 from draftgate.engine.placement import place
 from draftgate.testbed import corpus
 from draftgate.testbed.family import resolve
@@ -50,7 +51,7 @@ class BareEngine:
     def __init__(self, spec: EngineSpec, batch_size: int) -> None:
         placement = place(None)
         environment = child_environment(
-            os.environ, spec, placement=placement, openmp=default_openmp()
+            os.environ, spec, placement=placement, openmp=Interpreter.this().openmp
         )
         self.process = subprocess.Popen(
             [sys.executable, __file__, "--bare", spec.model_dump_json(), str(batch_size)],

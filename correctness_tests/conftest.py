@@ -1,7 +1,10 @@
-"""Every test in this folder checks losslessness: it carries the marker `correctness`.
+"""Every test in this folder checks losslessness: it carries the marker `correctness`, and `engine`
+where it starts engines in processes of their own.
 
-Tests that need a sampler ask for the fixture `sampler`, which imports vLLM into this process; no
-engine is started here. `DRAFTGATE_SAMPLER` names the sampler, see `draftgate.lossless.samplers`.
+Tests that need a sampler ask for the fixture `sampler`, which imports vLLM into this process.
+`DRAFTGATE_SAMPLER` names the sampler, see `draftgate.lossless.samplers`. Tests of whole engines
+(`test_engine_*`) ask for `engines`, which run in processes of their own, with the sampler that vLLM
+chooses; they are skipped where another sampler is to be tested.
 
 Hypothesis repeats the same examples on every run, so that a verdict does not depend on luck;
 `--hypothesis-profile=explore` draws new ones.
@@ -13,12 +16,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from engines import IN_FLIGHT, MAX_TOKENS, Engines
 from hypothesis import Phase, settings
 
+from draftgate.engine import Sampling
 from draftgate.lossless.channels import Channel, LawRefuted
-from draftgate.lossless.samplers import Sampler, chosen, load_sampler
+from draftgate.lossless.equality import Text
+from draftgate.lossless.samplers import DEFAULT, Sampler, chosen, load_sampler
 from draftgate.lossless.significance import Ledger
 from draftgate.lossless.views import View
+from draftgate.lossless.whole_engine import Prompts, generate
+from draftgate.testbed.corpus import evaluation
 
 settings.register_profile("gate", derandomize=True, deadline=None, database=None)
 settings.register_profile("explore", deadline=None, database=None)
@@ -42,12 +50,44 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.correctness)
+            if "engines" in getattr(item, "fixturenames", ()):
+                item.add_marker(pytest.mark.engine)
 
 
 @pytest.fixture(scope="session")
 def sampler() -> Sampler:
     """The sampler under test."""
     return load_sampler(chosen())
+
+
+@pytest.fixture(scope="session")
+def engines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engines]:
+    """Engines of the testbed by name."""
+    if chosen() != DEFAULT:
+        pytest.skip(f"whole engines are tested once, with {DEFAULT}")
+    running = Engines(tmp_path_factory.mktemp("engines"))
+    yield running
+    running.close()
+
+
+@pytest.fixture(scope="session")
+def prompts(engines: Engines) -> Prompts:
+    """Short and long prompts, some of which are copied from."""
+    named = [
+        (f"{workload}-{index}", example.prompt)
+        for index in range(2)
+        for workload in ("gsm8k", "instructcoder", "sharegpt", "cnn_dailymail")
+        for example in evaluation(workload, 2)[index : index + 1]
+    ]
+    token_ids = engines["none"].tokenize(text for _name, text in named)
+    return [(name, ids) for (name, _text), ids in zip(named, token_ids, strict=True)]
+
+
+@pytest.fixture(scope="session")
+def standard(engines: Engines, prompts: Prompts) -> list[Text]:
+    """Standard decoding of `prompts`, greedy."""
+    sampling = Sampling(max_tokens=MAX_TOKENS)
+    return generate(engines["none"], prompts, sampling, in_flight=IN_FLIGHT)
 
 
 @pytest.fixture(scope="session")

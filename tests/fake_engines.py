@@ -11,12 +11,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from draftgate.engine.errors import EngineError
-from draftgate.engine.process import Launch
+from draftgate.engine.fault import Fault
 from draftgate.engine.protocol import EngineInfo, RoundPrompt, RoundRequest
-from draftgate.engine.records import RequestRecord, RoundRecord, SpecCounters
+from draftgate.engine.records import (
+    EngineMemory,
+    RequestRecord,
+    RoundRecord,
+    SpecCounters,
+    StageSteps,
+)
 from draftgate.profile.cells import Scenario
 
 ISA = "x86-avx2-fp32"
+KV_BYTES_PER_TOKEN = 12288  # of testbed:llama-tiny, which needs no engine to be known
 STEP_S = 0.01
 DRAFTING_COST = 1.2  # of a step with drafts, relative to one without
 LOG_TAIL = "the last line of its log"
@@ -44,6 +51,7 @@ class FakeHost:
         self.label = scenario.id
         self.k = scenario.variant.k
         self.script = script
+        self.fault: Fault | None = None
         self.launched = False
         self.closed = False
         self.requests: list[RoundRequest] = []
@@ -81,7 +89,14 @@ class FakeHost:
             cores=(0,),
             threads=1,
             startup_s=0.0,
-            rss_bytes=1,
+            memory=EngineMemory(
+                kv_cache_bytes=KV_BYTES_PER_TOKEN * 2 * 16,
+                kv_blocks=2,
+                block_size=16,
+                kv_cache_dtype="float32",
+                weight_bytes=1,
+                rss_bytes=1,
+            ),
         )
 
     def generate(self, request: RoundRequest) -> RoundRecord:
@@ -111,10 +126,20 @@ class FakeEngines:
         return iter(self.hosts)
 
     def host_factory(
-        self, log_dir: Path, *, max_num_seqs: Callable[[Scenario], int], seed: int, launch: Launch
+        self,
+        log_dir: Path,
+        *,
+        fault: Callable[[Scenario], Fault | None] = lambda scenario: None,
+        **_: object,
     ) -> Callable[[Scenario], FakeHost]:
         """In place of `draftgate.measure.arms.host_factory`."""
-        return self.make
+
+        def make(scenario: Scenario) -> FakeHost:
+            host = self.make(scenario)
+            host.fault = fault(scenario)
+            return host
+
+        return make
 
     def make(self, scenario: Scenario) -> FakeHost:
         self.hosts.append(FakeHost(scenario, self[scenario.id]))
@@ -151,6 +176,26 @@ def play(request: RoundRequest, k: int, script: Script, jitter: float = 1.0) -> 
         steps=steps,
         requests=requests,
         counters=_counters(requests, k) if k else None,
+        stages=_stages(request, k, steps, wall) if request.stages else None,
+    )
+
+
+def _stages(request: RoundRequest, k: int, steps: int, wall: float) -> StageSteps:
+    """Steps alike, the first of which reads the prompts."""
+    step_ms, size = 1000 * wall / steps, request.batch_size
+    shares = {"draft": 0.2 if k else 0.0, "verify": 0.5, "sample": 0.1, "overhead": 0.2}
+    total = sum(shares.values())
+    times = {f"{name}_ms": (step_ms * s / total,) * steps for name, s in shares.items()}
+    return StageSteps(
+        clock="host",
+        requests=(size,) * steps,
+        batched_tokens=(size * (k + 1),) * steps,
+        prefill_tokens=(size * (k + 1),) + (0,) * (steps - 1),
+        kv_tokens=tuple(size * step for step in range(steps)),
+        drafted_tokens=(size * k,) * steps,
+        step_ms=(step_ms,) * steps,
+        scopes_ms={},
+        **times,
     )
 
 
@@ -179,7 +224,8 @@ def _request(
     verifications = range(len(emitted) - 1) if k else ()
     return RequestRecord(
         prompt_id=prompt.prompt_id,
-        prompt_tokens=len(prompt.text.split()),
+        prompt_tokens=len(prompt.text),
+        prompt_token_ids=tuple(prompt.text.encode("ascii", "replace")),
         output_token_ids=_tokens(prompt),
         finish_reason="stop",
         ttft_s=0.1 * wall,

@@ -14,7 +14,7 @@ from draftgate.analysis.walk import Walk
 COMBINED = ("ngram", "eagle3")
 """The two proposers of a combination; ties go to the first."""
 
-_FREE_WHEN_IDLE = frozenset({"ngram", "suffix"})
+TRAINING_FREE = frozenset({"ngram", "suffix"})
 """Training-free proposers: a lookup that finds nothing costs nothing worth counting."""
 
 
@@ -24,7 +24,7 @@ def charges(
     """The steps (S) that pay, by proposer."""
     every = walk.drafting
     if proposer != "combine":
-        return {proposer: every & (walk.batched > 1) if proposer in _FREE_WHEN_IDLE else every}
+        return {proposer: every & (walk.batched > 1) if proposer in TRAINING_FREE else every}
     first, second = COMBINED
     first_wins = positions.first_wins[walk.position]
     match accounting:

@@ -2,11 +2,13 @@
 
 The record holds the steps the engine took, not what drafting at every position would have yielded.
 An entry between two steps is the rest of the step that covers it: exact along the path taken (the
-recorded k and the oracle), a lower bound elsewhere. Prompts are known by length only.
+recorded k and the oracle), a lower bound elsewhere. Records of schema 1 know prompts by length
+only.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -27,26 +29,29 @@ def read_measured(path: Path) -> Trace:
     except MeasurementError as error:
         raise TraceError(str(error)) from None
     k = block.subject.k
-    proposer = _method(block.subject.scenario) if k else None
+    proposer = block.subject.proposer
+    records = block.rounds[0].requests
+    prompts = {r.prompt_id: r.prompt_token_ids for r in records if r.prompt_token_ids}
     requests = tuple(
-        _request(r, proposer) for r in block.rounds[0].requests if r.output_token_ids and r.emitted
+        _request(r, proposer, prompts.get(r.prompt_id, ()))
+        for r in records
+        if r.output_token_ids and r.emitted
     )
     if not requests:
         raise TraceError(f"{path}: no request has output tokens; measure the cell again")
     return Trace(block.subject.cell, path, requests, cap=k or RECORD_CAP)
 
 
-def _method(scenario: str) -> str:
-    return scenario.rpartition("/")[2].rpartition("-k")[0] or scenario.rpartition("/")[2]
-
-
-def _request(record: RequestRecord, proposer: str | None) -> TraceRequest:
-    acceptance = {proposer: _entries(record.emitted)} if proposer else {}
+def _request(record: RequestRecord, proposer: str | None, prompt: tuple[int, ...]) -> TraceRequest:
+    acceptance = {proposer: entries(record.emitted)} if proposer else {}
     output: TokenArray = np.array(record.output_token_ids, dtype=np.int32)
-    none: TokenArray = np.empty(0, dtype=np.int32)
-    return TraceRequest(record.prompt_id, record.prompt_tokens, none, output, acceptance)
+    prompt_ids: TokenArray = np.array(prompt, dtype=np.int32)
+    starts = np.cumsum(record.emitted, dtype=np.int64)[:-1]
+    return TraceRequest(
+        record.prompt_id, record.prompt_tokens, prompt_ids, output, acceptance, starts
+    )
 
 
-def _entries(emitted: tuple[int, ...]) -> IntArray:
+def entries(emitted: Sequence[int]) -> IntArray:
     """Entry j = tokens from j to the end of the step that covers j: 3 -> 3, 2, 1."""
     return np.concatenate([np.arange(count, 0, -1, dtype=np.int64) for count in emitted])

@@ -98,15 +98,23 @@ def best(replays: Sequence[Replay], setup: Setup) -> tuple[Replay, float]:
 
 
 def _agreement(replayed: Replay) -> float | None:
-    pairs = [
-        (mine, np.minimum(own, replayed.method.cap + 1))
-        for mine, request in zip(replayed.emitted, replayed.trace.requests, strict=True)
-        if (own := request.acceptance.get(replayed.method.name)) is not None
-        and len(own) == len(mine)
-    ]
-    if not pairs or not replayed.trace.prompts_known:
-        return None
-    return float(np.concatenate([mine == own for mine, own in pairs]).mean())
+    """Both sides are cut to the smaller cap. Of a record of steps only their starts count, and the
+    last step to what the output's end left of it.
+    """
+    trace, most = replayed.trace, min(replayed.method.cap, replayed.trace.cap) + 1
+    same = []
+    for mine, request in zip(replayed.emitted, trace.requests, strict=True):
+        own = request.acceptance.get(replayed.method.name)
+        if own is None or len(own) != len(mine):
+            continue
+        starts = request.step_starts
+        if starts is None:
+            same.append(np.minimum(mine, most) == np.minimum(own, most))
+        else:
+            limit = np.minimum(most, len(mine) - starts)
+            same.append(np.minimum(mine[starts], limit) == np.minimum(own[starts], limit))
+    flags = np.concatenate(same) if same else np.empty(0, dtype=bool)
+    return float(flags.mean()) if len(flags) and trace.prompts_known else None
 
 
 def _prompt_tokens(trace: Trace) -> list[int]:

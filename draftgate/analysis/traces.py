@@ -28,6 +28,8 @@ class TraceRequest:
     ``prompt_ids`` is empty where the record keeps only the prompt's length, ``prompt_tokens``.
     ``acceptance[proposer][j]``: tokens a step emits, bonus included, with ``j`` tokens generated;
     its length is that of the recording it was taken on, not always that of ``output_ids``.
+    ``step_starts``: the entries that an engine's steps began at, where the recording is of steps;
+    None where every entry was recorded for itself.
     """
 
     request_id: str
@@ -35,6 +37,7 @@ class TraceRequest:
     prompt_ids: TokenArray
     output_ids: TokenArray
     acceptance: Mapping[str, IntArray] = field(default_factory=dict)
+    step_starts: IntArray | None = None
 
 
 @dataclass(frozen=True, eq=False)

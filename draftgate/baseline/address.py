@@ -9,6 +9,7 @@ from typing import NamedTuple
 from draftgate.baseline.errors import BaselineError
 
 PORTABLE = "portable"
+ANCHOR = "anchor"
 
 CELL_KEY = re.compile(r"[A-Za-z0-9_][\w.+-]*/bs[1-9]\d*")
 
@@ -43,8 +44,13 @@ def timed_path(root: Path, fingerprint: str, scenario: str) -> Path:
     return root / _folder(fingerprint) / f"{scenario}.json"
 
 
+def anchor_path(root: Path, fingerprint: str, scenario: str) -> Path:
+    """``anchor/<fingerprint>/<target>/<variant>.json``."""
+    return root / ANCHOR / _folder(fingerprint) / f"{scenario}.json"
+
+
 def _folder(key: str) -> str:
-    if not _FOLDER.fullmatch(key) or key == PORTABLE:
+    if not _FOLDER.fullmatch(key) or key in (PORTABLE, ANCHOR):
         raise BaselineError(
             key, "not usable as a folder name", remedy="use letters, digits and . _ + -"
         )

@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from draftgate.baseline.errors import UPGRADE, BaselineError, refused
-from draftgate.baseline.schema import SCHEMA_VERSION, ExactFile, TimedFile
+from draftgate.baseline.errors import BaselineError, refused
+from draftgate.baseline.migrations import STEPS, Step, migrate
+from draftgate.baseline.schema import ExactFile, TimedFile
 
 File = TypeVar("File", ExactFile, TimedFile)
 
 _CONFLICT = re.compile(r"^(<{7}|\|{7}|={7}|>{7})( |$)", re.MULTILINE)
 
 
-def parse(text: str, path: Path, schema: type[File], scenario: str) -> File:
-    """Check everything a hand edit or a merge can break; raises BaselineError."""
+def parse(
+    text: str, path: Path, schema: type[File], scenario: str, steps: Mapping[int, Step] = STEPS
+) -> File:
+    """Check everything a hand edit or a merge can break; raises BaselineError.
+
+    ``steps``: the migrations of older schemas.
+    """
     if conflict := _CONFLICT.search(text):
         line = text.count("\n", 0, conflict.start()) + 1
         raise BaselineError(path, f"merge conflict in line {line}", remedy="resolve the merge")
-    data = _json(text, path)
-    _require_known_version(data, path)
+    data = migrate(_json(text, path), path, steps)
     try:
         file = schema.model_validate(data)
     except ValidationError as error:
@@ -59,12 +64,3 @@ def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"key {twice!r} stands twice")
     return data
-
-
-def _require_known_version(data: dict[str, Any], path: Path) -> None:
-    version = data.get("schema_version")
-    if type(version) is not int or version < 1:
-        raise BaselineError(path, f"{version!r} is not a version", key="schema_version")
-    if version > SCHEMA_VERSION:
-        problem = f"{version} is newer than this draftgate reads (up to {SCHEMA_VERSION})"
-        raise BaselineError(path, problem, key="schema_version", remedy=UPGRADE)

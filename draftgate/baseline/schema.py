@@ -5,7 +5,6 @@ Only counts of a proposer that may fail (accepted tokens, later positions) can b
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Sequence
 from typing import Annotated, Literal, Self
 
@@ -14,6 +13,7 @@ from pydantic import Field, StringConstraints, model_validator
 from draftgate.baseline.address import CELL_KEY
 from draftgate.engine.records import Record
 from draftgate.measure.exact import ExactMetrics
+from draftgate.measure.sessions import Sessions, median_of
 
 SCHEMA_VERSION = 1
 
@@ -129,6 +129,5 @@ class TimedFile(Record):
     cells: dict[CellKey, TimedBaseline]
 
 
-def _median(samples: Sequence[Sequence[float]]) -> float:
-    medians = [statistics.median(session) for session in samples if session]
-    return significant(statistics.median(medians)) if medians else 0.0
+def _median(samples: Sessions) -> float:
+    return significant(median_of(samples)) if any(samples) else 0.0

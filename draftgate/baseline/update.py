@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from draftgate.baseline.anchor import Anchor
 from draftgate.baseline.candidate import Candidate
+from draftgate.baseline.change import beyond
 from draftgate.baseline.schema import ExactBaseline, Provenance, TimedBaseline
-from draftgate.measure.metrics import higher_is_better
+
+ACCEPT = 'give --accept-regression "reason"'
 
 
 class UpdatePolicy(StrEnum):
@@ -48,10 +51,35 @@ class Decision:
 
 
 def decide(
+    candidate: Candidate,
+    existing: ExactBaseline | TimedBaseline | None,
+    request: UpdateRequest,
+    anchor: Anchor | None = None,
+) -> Decision:
+    """Decide one cell; ``existing`` is of the candidate's kind.
+
+    ``anchor``: what the cell was at a release; many small losses may not add up to a large one.
+    """
+    decision = _decide(candidate, existing, request)
+    guarded = decision.action is Action.WRITTEN and not request.accept_regression
+    if guarded and (crept := _crept(candidate, anchor)):
+        return Decision(candidate, Action.REFUSED, crept)
+    return decision
+
+
+def _crept(candidate: Candidate, anchor: Anchor | None) -> str:
+    if anchor is None or not isinstance(candidate.baseline, TimedBaseline):
+        return ""
+    losses = anchor.losses(candidate.baseline, candidate.limits)
+    if not losses:
+        return ""
+    said = ", ".join(f"{c.metric} {c.before:g} -> {c.after:g}" for c in losses)
+    return f"worse since {anchor.release}, in small steps: {said}; {ACCEPT}"
+
+
+def _decide(
     candidate: Candidate, existing: ExactBaseline | TimedBaseline | None, request: UpdateRequest
 ) -> Decision:
-    """Decide one cell; ``existing`` is of the candidate's kind."""
-
     def decision(action: Action, reason: str) -> Decision:
         return Decision(candidate, action, reason)
 
@@ -68,7 +96,7 @@ def decide(
         return decision(Action.KEPT, "unchanged" if _is_exact(existing) else "within the limits")
     worse = ", ".join(change for change, is_worse in moved if is_worse)
     if worse and not request.accept_regression:
-        return decision(Action.REFUSED, f'worse: {worse}; give --accept-regression "reason"')
+        return decision(Action.REFUSED, f"worse: {worse}; {ACCEPT}")
     return decision(Action.WRITTEN, ", ".join(change for change, _ in moved) or "measured again")
 
 
@@ -124,14 +152,12 @@ def _moved_exact(fresh: ExactBaseline, existing: ExactBaseline) -> Iterator[tupl
 def _moved_timed(
     fresh: TimedBaseline, existing: TimedBaseline, limits: Mapping[str, float]
 ) -> Iterator[tuple[str, bool]]:
-    for name, metric in fresh.metrics.items():
-        if name not in existing.metrics:
-            yield f"{name} is new", False
-            continue
-        before, after = existing.metrics[name].median, metric.median
-        loss = 1 - after / before if higher_is_better(name) else after / before - 1
-        if name in limits and abs(loss) > limits[name]:
-            yield f"{name} {before:g} -> {after:g} (limit {100 * limits[name]:g} %)", loss > 0
+    for name in sorted(fresh.metrics.keys() - existing.metrics.keys()):
+        yield f"{name} is new", False
+    for change in beyond(existing, fresh, limits):
+        limit = f"limit {100 * limits[change.metric]:g} %"
+        said = f"{change.metric} {change.before:g} -> {change.after:g} ({limit})"
+        yield said, change.loss > 0
 
 
 def _shown(value: float | None) -> str:

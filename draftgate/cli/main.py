@@ -10,10 +10,22 @@ from typing import Annotated
 import typer
 
 from draftgate import __version__
+from draftgate.cli.commands.acceptance import acceptance
+from draftgate.cli.commands.advise import advise
+from draftgate.cli.commands.baselines import baselines
+from draftgate.cli.commands.compare import compare
+from draftgate.cli.commands.fit_cost import fit_cost
+from draftgate.cli.commands.gate import gate
+from draftgate.cli.commands.history import history
+from draftgate.cli.commands.lossless import lossless
+from draftgate.cli.commands.merge import merge
 from draftgate.cli.commands.mutants import mutants
 from draftgate.cli.commands.plan import plan
+from draftgate.cli.commands.power import power
 from draftgate.cli.commands.replay import replay
+from draftgate.cli.commands.report import report
 from draftgate.cli.commands.simulate import simulate
+from draftgate.cli.commands.tree import tree
 
 TOOL_ERROR = 1
 INTERRUPTED = 130
@@ -40,6 +52,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     try:
         code = app(args=words, prog_name="draftgate", standalone_mode=False)
+        sys.stdout.flush()  # here, not in the interpreter's exit, which complains of a closed pipe
     except _USAGE_ERROR as error:
         print(_usage_text(error), file=sys.stderr)
         return TOOL_ERROR
@@ -86,13 +99,26 @@ def draftgate(
       draftgate plan                       cells, engine starts and time of the default profile
       draftgate plan --profile cpu-full    the same for another profile
       pytest perf_tests --profile cpu      measure and judge
+      draftgate gate junit.xml             may the change pass, by the run's JUnit
     """
 
 
+app.add_typer(baselines, name="baselines")
+app.command()(gate)
+app.add_typer(history, name="history")
+app.command()(merge)
+app.command()(compare)
+app.command()(lossless)
+app.command("fit-cost")(fit_cost)
+app.command()(acceptance)
+app.command()(advise)
 app.command()(mutants)
 app.command()(plan)
+app.command()(power)
 app.command()(replay)
+app.command()(report)
 app.command()(simulate)
+app.command()(tree)
 
 if __name__ == "__main__":
     sys.exit(run())

@@ -8,7 +8,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 Record = Mapping[str, Any]
 
@@ -19,6 +21,10 @@ class Format(StrEnum):
     TABLE = "table"
     JSON = "json"
     CSV = "csv"
+
+
+FormatOption = Annotated[Format, typer.Option("--format", help="How to print.")]
+"""The option of a command that prints a list."""
 
 
 @dataclass(frozen=True)

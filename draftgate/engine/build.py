@@ -8,11 +8,11 @@ import time
 from importlib import metadata
 from typing import TYPE_CHECKING
 
-import psutil
-
 from draftgate.engine.hardware import isa_class, read_cpu
+from draftgate.engine.memory import measure_in_worker
 from draftgate.engine.models import check_vocabularies, resolve_models
 from draftgate.engine.placement import Placement
+from draftgate.engine.planting import plant, planted_spec
 from draftgate.engine.protocol import EngineInfo
 from draftgate.engine.spec import EngineSpec
 
@@ -43,7 +43,9 @@ def build_engine(
         compat.pin_kernels_to_avx2()
     for hook in spec.hooks:
         hook.run()
-    engine = compat.VllmEngine(spec)
+    with planted_spec(spec) as spec:
+        engine = compat.VllmEngine(spec)
+    plant(engine, spec.fault)
     return engine, _describe(engine, spec, placement, pinned, born)
 
 
@@ -70,5 +72,5 @@ def _describe(
         cores=cores,
         threads=compat.compute_threads(),
         startup_s=time.monotonic() - born,
-        rss_bytes=psutil.Process().memory_info().rss,
+        memory=engine.on_first_worker(measure_in_worker),
     )

@@ -37,6 +37,8 @@ class Channel:
             ChannelClosed: nobody reads any more.
             ChannelTimeout: the peer did not take it in time.
         """
+        if self._closed:
+            raise ChannelClosed
         os.set_blocking(self.write_fd, False)  # a hung peer must not hang its sender
         deadline = time.monotonic() + timeout_s
         rest = memoryview(encode(message))
@@ -62,6 +64,8 @@ class Channel:
             ChannelTimeout: no whole message in ``timeout_s`` seconds.
             ProtocolError: garbage on the pipe.
         """
+        if self._closed:
+            raise ChannelClosed
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         while (message := self._next()) is None:
             left = None if deadline is None else deadline - time.monotonic()

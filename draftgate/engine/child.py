@@ -20,12 +20,18 @@ from draftgate.engine.protocol import (
     Failed,
     Hello,
     Message,
+    ProbeDone,
     Progress,
     Ready,
     RoundDone,
+    RunProbe,
     RunRound,
+    Score,
+    Scored,
     Shutdown,
     Start,
+    Tokenize,
+    Tokenized,
 )
 
 _SEND_TIMEOUT_S = 600.0
@@ -54,7 +60,7 @@ class Child:
         except BaseException as error:
             self._send(_failure("start-up", error))
             return 1
-        return self._serve_rounds()
+        return self._serve_requests()
 
     def _start(self, start: Start) -> None:
         from draftgate.engine.build import build_engine
@@ -62,29 +68,39 @@ class Child:
         self._engine, info = build_engine(start.spec, start.placement, self._born)
         self._send(Ready(info=info))
 
-    def _serve_rounds(self) -> int:
+    def _serve_requests(self) -> int:
         while True:
             message = self._inbox.get()
             if isinstance(message, Shutdown):
                 self._engine.shutdown()
                 return 0
-            assert isinstance(message, RunRound)
-            if not self._run(message):
+            answer = self._try(message)
+            self._send(answer)
+            if isinstance(answer, Failed) and answer.fatal:
                 return 1
 
-    def _run(self, message: RunRound) -> bool:
+    def _try(self, message: Message) -> Message:
+        try:
+            return self._answer(message)
+        except RoundRefused as error:
+            return Failed(stage="round", reason=str(error), fatal=False)
+        except BaseException as error:
+            return _failure("round", error)
+
+    def _answer(self, message: Message) -> Message:
+        from draftgate.engine.probing import run_probe, score
         from draftgate.engine.round import run_round
 
-        try:
-            record = run_round(self._engine, message.request, self._progress)
-        except RoundRefused as error:
-            self._send(Failed(stage="round", reason=str(error), fatal=False))
-            return True
-        except BaseException as error:
-            self._send(_failure("round", error))
-            return False
-        self._send(RoundDone(record=record))
-        return True
+        if isinstance(message, Tokenize):
+            return Tokenized(
+                token_ids=tuple(tuple(self._engine.tokenize(text)) for text in message.texts)
+            )
+        if isinstance(message, RunProbe):
+            return ProbeDone(result=run_probe(self._engine, message.probe))
+        if isinstance(message, Score):
+            return Scored(scores=score(self._engine, message.scoring))
+        assert isinstance(message, RunRound)
+        return RoundDone(record=run_round(self._engine, message.request, self._progress))
 
     def _progress(self, done: int, total: int) -> None:
         now = time.monotonic()

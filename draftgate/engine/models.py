@@ -78,9 +78,30 @@ def _testbed_folder(name: str, key: str) -> str:
 
 
 def _vocab_size(model: str) -> int | None:
-    try:
-        config = json.loads((Path(model) / "config.json").read_text())
-    except (OSError, ValueError):
-        return None
+    config = _config_in(Path(model)) or {}
     size = config.get("vocab_size", config.get("text_config", {}).get("vocab_size"))
     return size if isinstance(size, int) else None
+
+
+def read_config(name: str, revision: str | None = None) -> dict[str, Any] | None:
+    """A checkpoint's `config.json`; None where it is not at hand.
+
+    A hub id is looked up in the local cache, where an engine that ran has put it.
+
+    Raises:
+        SpecError: as `resolve_models`.
+    """
+    if is_local(name):
+        return _config_in(Path(_resolve(name, "model")))
+    from huggingface_hub import try_to_load_from_cache
+
+    found = try_to_load_from_cache(name, "config.json", revision=revision)
+    return _config_in(Path(found).parent) if isinstance(found, str) else None
+
+
+def _config_in(folder: Path) -> dict[str, Any] | None:
+    try:
+        config = json.loads((folder / "config.json").read_text())
+    except (OSError, ValueError):
+        return None
+    return config if isinstance(config, dict) else None

@@ -11,12 +11,15 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
+from draftgate.engine.drafts import DraftPlan
 from draftgate.engine.errors import Stage
 from draftgate.engine.placement import Placement
-from draftgate.engine.records import Record, RoundRecord
+from draftgate.engine.probe import Probe, ProbeResult
+from draftgate.engine.records import EngineMemory, Record, RoundRecord
+from draftgate.engine.scores import Scoring, TokenScore
 from draftgate.engine.spec import EngineSpec
 
-PROTOCOL_VERSION = 1
+PROTOCOL_VERSION = 2
 MAX_FRAME_BYTES = 1 << 29  # far above any round; stray text read as a length lands above it
 HEADER = struct.Struct(">I")
 
@@ -36,7 +39,9 @@ class RoundRequest(Record):
     """One pass over ``prompts``.
 
     ``mixed`` keeps ``batch_size`` different prompts in flight and refills as requests finish;
-    ``replicated`` runs prompt after prompt, each ``batch_size`` times at once.
+    ``replicated`` runs prompt after prompt, each ``batch_size`` times at once. ``drafts``: what an
+    engine started with `scripted_config` drafts; other engines refuse it. ``stages``: with the
+    stage timer on, which costs a little, so such a round's wall time is not used.
     """
 
     prompts: tuple[RoundPrompt, ...] = Field(min_length=1)
@@ -45,6 +50,8 @@ class RoundRequest(Record):
     batch_mode: Literal["mixed", "replicated"] = "mixed"
     temperature: float = Field(default=0.0, ge=0.0)
     seed: int = 42
+    drafts: DraftPlan | None = None
+    stages: bool = False
 
     @property
     def total_requests(self) -> int:
@@ -58,7 +65,7 @@ class EngineInfo(Record):
 
     ``runner`` is vLLM's model runner; ``kernels`` the vLLM kernel library in use (CPU only);
     ``cores`` the logical CPUs it may use, ``threads`` what torch computes with;
-    ``startup_s`` seconds from the child's first line to ready; ``rss_bytes`` resident memory then.
+    ``startup_s`` seconds from the child's first line to ready; ``memory`` what it held then.
     """
 
     vllm: str
@@ -77,7 +84,7 @@ class EngineInfo(Record):
     cores: tuple[int, ...]
     threads: int
     startup_s: float
-    rss_bytes: int
+    memory: EngineMemory
 
 
 class Hello(Record):
@@ -125,6 +132,48 @@ class RoundDone(Record):
     record: RoundRecord
 
 
+class Tokenize(Record):
+    """Host to child: the token ids of user messages, in the chat template."""
+
+    kind: Literal["tokenize"] = "tokenize"
+    texts: tuple[str, ...]
+
+
+class Tokenized(Record):
+    """Child to host: token ids of each text."""
+
+    kind: Literal["tokenized"] = "tokenized"
+    token_ids: tuple[tuple[int, ...], ...]
+
+
+class RunProbe(Record):
+    """Host to child: run this probe."""
+
+    kind: Literal["run_probe"] = "run_probe"
+    probe: Probe
+
+
+class ProbeDone(Record):
+    """Child to host: what the probe's requests got."""
+
+    kind: Literal["probe_done"] = "probe_done"
+    result: ProbeResult
+
+
+class Score(Record):
+    """Host to child: score these texts."""
+
+    kind: Literal["score"] = "score"
+    scoring: Scoring
+
+
+class Scored(Record):
+    """Child to host: scores of each text's tokens."""
+
+    kind: Literal["scored"] = "scored"
+    scores: tuple[tuple[TokenScore, ...], ...]
+
+
 class Failed(Record):
     """Child to host. After a fatal failure the child exits."""
 
@@ -142,7 +191,20 @@ class Shutdown(Record):
 
 
 Message = Annotated[
-    Hello | Start | Ready | RunRound | Progress | RoundDone | Failed | Shutdown,
+    Hello
+    | Start
+    | Ready
+    | RunRound
+    | Progress
+    | RoundDone
+    | Tokenize
+    | Tokenized
+    | RunProbe
+    | ProbeDone
+    | Score
+    | Scored
+    | Failed
+    | Shutdown,
     Field(discriminator="kind"),
 ]
 _ADAPTER: TypeAdapter[Message] = TypeAdapter(Message)

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from draftgate.engine.compat import FinishedRequest, VllmEngine
+from draftgate.engine.compat import (
+    FinishedRequest,
+    IncompatibleVllm,
+    VllmEngine,
+    vllm_version,
+)
 from draftgate.engine.errors import RoundRefused
 from draftgate.engine.protocol import RoundPrompt, RoundRequest
-from draftgate.engine.records import RequestRecord, RoundRecord, SpecCounters
+from draftgate.engine.records import RequestRecord, RoundRecord, SpecCounters, StageSteps
+from draftgate.engine.stages.timer import start_in_worker, stop_in_worker
 
 ProgressCallback = Callable[[int, int], None]
 
@@ -23,7 +30,8 @@ class _Request:
 
     request_id: str
     prompt_id: str
-    prompt_tokens: int
+    prompt_token_ids: list[int]
+    copy: int
     engine_input: Any
     sampling: Any
     added_at: float = 0.0
@@ -36,7 +44,8 @@ class _Request:
         assert self.result is not None
         return RequestRecord(
             prompt_id=self.prompt_id,
-            prompt_tokens=self.prompt_tokens,
+            prompt_tokens=len(self.prompt_token_ids),
+            prompt_token_ids=() if self.copy else tuple(self.prompt_token_ids),
             output_token_ids=self.result.token_ids,
             finish_reason=self.result.finish_reason,
             ttft_s=self.first_at - self.added_at,
@@ -101,8 +110,10 @@ def run_round(
     ``on_progress`` gets (finished, total) as requests finish.
 
     Raises:
-        RoundRefused: a prompt that leaves no room for output; nothing was run.
+        RoundRefused: a prompt that leaves no room for output, a draft plan for an engine that
+            takes none; nothing was run.
     """
+    engine.follow(request.drafts)
     waves = _waves(engine, request)
     done = 0
 
@@ -114,11 +125,13 @@ def run_round(
     loop = _Loop(engine, request.batch_size, count)
     before = engine.counters()
     engine.observe_steps(loop.observe)
+    timer = _StageTimer(engine, wanted=request.stages)
     try:
-        start = time.perf_counter()
-        for wave in waves:
-            loop.run(wave)
-        wall_s = time.perf_counter() - start
+        with timer.running():
+            start = time.perf_counter()
+            for wave in waves:
+                loop.run(wave)
+            wall_s = time.perf_counter() - start
     finally:
         engine.observe_steps(None)
     return RoundRecord(
@@ -127,7 +140,37 @@ def run_round(
         steps=loop.steps,
         requests=tuple(item.record() for wave in waves for item in wave),
         counters=_difference(engine.counters(), before),
+        stages=timer.steps,
     )
+
+
+@dataclass
+class _StageTimer:
+    """The engine's stage timer, where it is wanted; ``steps`` is there after `running`."""
+
+    engine: VllmEngine
+    wanted: bool
+    steps: StageSteps | None = None
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        if not self.wanted:
+            yield
+            return
+        self._start()
+        try:
+            yield
+        finally:
+            self.steps = self.engine.on_first_worker(stop_in_worker)
+
+    def _start(self) -> None:
+        try:
+            self.engine.on_first_worker(start_in_worker, self.engine.host_parts())
+        except (AttributeError, IncompatibleVllm) as error:
+            raise RoundRefused(
+                f"vLLM {vllm_version()} cannot be timed by stage: {error}; adapt "
+                "draftgate/engine/stages/timer.py, or set stages = false in the profile's [plan]"
+            ) from error
 
 
 def _waves(engine: VllmEngine, request: RoundRequest) -> list[list[_Request]]:
@@ -161,7 +204,8 @@ def _request(
     return _Request(
         request_id=f"{index}.{copy}",
         prompt_id=request.prompts[index].prompt_id,
-        prompt_tokens=len(token_ids),
+        prompt_token_ids=token_ids,
+        copy=copy,
         engine_input=engine.prepare(token_ids),
         sampling=engine.sampling(
             max_tokens=request.max_tokens, temperature=request.temperature, seed=seed
@@ -170,13 +214,4 @@ def _request(
 
 
 def _difference(after: SpecCounters | None, before: SpecCounters | None) -> SpecCounters | None:
-    if after is None or before is None:
-        return None
-    return SpecCounters(
-        drafts=after.drafts - before.drafts,
-        draft_tokens=after.draft_tokens - before.draft_tokens,
-        accepted_tokens=after.accepted_tokens - before.accepted_tokens,
-        per_position=tuple(
-            a - b for a, b in zip(after.per_position, before.per_position, strict=True)
-        ),
-    )
+    return None if after is None or before is None else after.since(before)

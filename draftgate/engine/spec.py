@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field, model_validator
 
+from draftgate.engine.drafts import WORKER_EXTENSION, is_scripted
+from draftgate.engine.fault import Fault
 from draftgate.engine.hooks import Hook
 from draftgate.engine.records import Record
 
@@ -23,6 +25,7 @@ _OWN_FIELDS = frozenset(
         "max_num_seqs",
         "speculative_config",
         "seed",
+        "fault",
     }
 )
 
@@ -34,7 +37,11 @@ class EngineSpec(Record):
     ``testbed:NAME``. ``speculative_config`` holds vLLM's own keys, None for the control.
     ``engine_args`` are further arguments of `vllm.LLM` and win over this room's defaults.
     ``chat_template_kwargs`` go to the tokenizer's chat template. ``runner`` is vLLM's model
-    runner (None: vLLM's choice); ``hooks`` are called before the engine is built.
+    runner (None: vLLM's choice). ``fault``: planted on purpose.
+
+    ``hooks`` are called in the child before vLLM builds anything (repairs of known defects,
+    planted faults). With tensor parallelism the workers are processes of their own, which they do
+    not reach.
 
     CPU engines only: ``threads`` OpenMP threads (None: the placement's default),
     ``kv_cache_gib`` GiB of KV cache (None: `CPU_KV_CACHE_GIB`), ``pin_isa`` keeps to AVX2 kernels
@@ -54,6 +61,7 @@ class EngineSpec(Record):
     seed: int = 42
     runner: Literal["v1", "v2"] | None = None
     hooks: tuple[Hook, ...] = ()
+    fault: Fault | None = None
     threads: int | None = Field(default=None, ge=1)
     kv_cache_gib: float | None = Field(default=None, gt=0)
     pin_isa: bool = True
@@ -104,8 +112,10 @@ class EngineSpec(Record):
     @property
     def draft_model(self) -> str | None:
         """The proposer's own checkpoint, where it has one."""
-        model = (self.speculative_config or {}).get("model")
-        return model if isinstance(model, str) else None
+        config = self.speculative_config or {}
+        model = config.get("model")
+        own_class = config.get("method") == "custom_class"  # then "model" is a Python path
+        return model if isinstance(model, str) and not own_class else None
 
 
 def llm_arguments(spec: EngineSpec, *, on_cpu: bool, request_metrics: bool) -> dict[str, Any]:
@@ -125,11 +135,14 @@ def llm_arguments(spec: EngineSpec, *, on_cpu: bool, request_metrics: bool) -> d
         "seed": spec.seed,
         "disable_log_stats": False,
         "enable_prefix_caching": False,
+        "max_logprobs": -1,  # a limit that vLLM checks requests against; scores need every token
     }
     if on_cpu:
         arguments |= _cpu_arguments(spec)
     if spec.speculative_config is not None:
         arguments["speculative_config"] = dict(spec.speculative_config)
+        if is_scripted(spec.speculative_config):
+            arguments["worker_extension_cls"] = WORKER_EXTENSION
         if request_metrics:
             arguments["per_request_spec_decode_metrics"] = "detailed"
     return arguments | spec.engine_args

@@ -11,6 +11,11 @@ from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
+from draftgate.engine.hooks import Hook
+
+# For `EngineSpec.hooks`: everything that can be repaired in an engine.
+REPAIRS = (Hook(function=f"{__name__}:install_expansion"),)
+
 
 @contextmanager
 def repaired_expansion() -> Iterator[None]:
@@ -26,6 +31,16 @@ def repaired_expansion() -> Iterator[None]:
     repaired = KernelOverride(installed, _expand)
     with patch.object(rejection_sampler._expand, "kernel", repaired):
         yield
+
+
+def install_expansion() -> None:
+    """L1 repaired for good in this process; for `EngineSpec.setup`, before vLLM has an engine.
+
+    Does nothing where no CPU stand-in is used.
+    """
+    from vllm.utils import cpu_triton_utils
+
+    cpu_triton_utils._expand_kernel_impl = _expand
 
 
 def _expand(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from draftgate.engine.records import Record, RequestRecord, RoundRecord
+from draftgate.engine.records import Record, RequestRecord, RoundRecord, first_difference
 
 
 class Difference(Record):
@@ -46,12 +46,9 @@ def _first_difference(
     index: int, request: RequestRecord, control: RequestRecord
 ) -> Difference | None:
     tokens, others = request.output_token_ids, control.output_token_ids
-    if tokens == others:
+    position = first_difference(tokens, others)
+    if position is None:
         return None
-    position = next(
-        (i for i, (a, b) in enumerate(zip(tokens, others, strict=False)) if a != b),
-        min(len(tokens), len(others)),
-    )
     return Difference(
         request=index,
         prompt_id=request.prompt_id,

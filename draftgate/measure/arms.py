@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING
 
 from draftgate.engine.errors import EngineError
+from draftgate.engine.fault import Fault
 from draftgate.engine.fleet import StartCallback, start_many
+from draftgate.engine.forkserver import can_fork_engines
 from draftgate.engine.host import EngineHost
+from draftgate.engine.interpreter import Interpreter
 from draftgate.engine.process import Launch, spawn
 from draftgate.engine.protocol import EngineInfo, RoundRequest
 from draftgate.engine.records import RoundRecord
@@ -23,11 +26,19 @@ HostFactory = Callable[["Scenario"], EngineHost]
 
 
 def host_factory(
-    log_dir: Path, *, max_num_seqs: Callable[[Scenario], int], seed: int, launch: Launch = spawn
+    log_dir: Path,
+    *,
+    max_num_seqs: Callable[[Scenario], int],
+    seed: int,
+    launch: Launch = spawn,
+    interpreters: Mapping[str, Interpreter] = MappingProxyType({}),
+    fault: Callable[[Scenario], Fault | None] = lambda scenario: None,
 ) -> HostFactory:
     """Makes the engine host of a scenario; the engine's log goes to ``log_dir``.
 
-    ``launch`` starts the engine's process.
+    ``launch`` starts the engine's process where it can be forked (`can_fork_engines`).
+    ``interpreters``: by the scenario's environment; one that is absent is this interpreter's.
+    ``fault``: what is planted in the scenario's engine on purpose.
     """
 
     def make(scenario: Scenario) -> EngineHost:
@@ -37,7 +48,14 @@ def host_factory(
             max_num_seqs=max_num_seqs(scenario),
             seed=seed,
         )
-        return EngineHost(spec, label=scenario.id, log_dir=log_dir, launch=launch)
+        interpreter = interpreters.get(scenario.environment, Interpreter.this())
+        return EngineHost(
+            spec.model_copy(update={"fault": fault(scenario)}),
+            label=scenario.id,
+            log_dir=log_dir,
+            interpreter=interpreter,
+            launch=launch if can_fork_engines(interpreter) else spawn,
+        )
 
     return make
 
@@ -93,6 +111,10 @@ class Arms:
                 self._failed[scenario.id] = error
                 self._hosts.pop(scenario.id).close()
             raise
+
+    def tokenize(self, scenario: Scenario, texts: Iterable[str]) -> tuple[tuple[int, ...], ...]:
+        """Token ids of user messages, in the target's chat template. Raises as `generate`."""
+        return self._host(scenario).tokenize(texts)
 
     def info(self, scenario: Scenario) -> EngineInfo:
         """Facts of the scenario's engine. Raises EngineError as `generate` does."""

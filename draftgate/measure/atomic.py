@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 import tempfile
 from pathlib import Path
@@ -27,6 +28,12 @@ def write_text(path: Path, text: str) -> None:
             os.unlink(temporary)
         raise
     _sync_folder(path.parent)
+
+
+def remove_leftovers(path: Path) -> None:
+    """Remove temporary files of ``path`` that killed writers left; call as its only writer."""
+    for leftover in path.parent.glob(f".{glob.escape(path.name)}.*"):
+        leftover.unlink(missing_ok=True)
 
 
 def _sync_folder(folder: Path) -> None:

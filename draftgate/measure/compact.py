@@ -11,7 +11,7 @@ from typing import Any
 
 from draftgate.engine.records import RoundRecord
 
-REPEATED_FIELDS = ("output_token_ids", "emitted", "drafted", "accepted")
+REPEATED_FIELDS = ("prompt_token_ids", "output_token_ids", "emitted", "drafted", "accepted")
 
 
 def pack(rounds: Sequence[RoundRecord]) -> list[dict[str, Any]]:

@@ -17,6 +17,8 @@ from draftgate.measure import metrics
 
 TOLERANCE = 1e-9  # ratios of the same integers, so only the rounding of float64
 
+STAGE_TOLERANCE = 0.02  # of the step time: what no scope covers, and the ends of the round
+
 CLOCK_SLACK_S = 0.005  # a request's clock and the round's are read at different lines
 
 
@@ -153,6 +155,19 @@ def times_ordered(record: RoundRecord, k: int) -> Iterator[str]:
             )
 
 
+def stages_sum_to_steps(record: RoundRecord, k: int) -> Iterator[str]:
+    """Stage times sum to the step time, and step times to the round's wall time, within 2 %."""
+    steps = record.stages
+    if steps is None:
+        return
+    columns = (steps.draft_ms, steps.verify_ms, steps.sample_ms, steps.overhead_ms)
+    stages, total, wall = sum(map(sum, columns)), sum(steps.step_ms), 1000 * record.wall_s
+    if not math.isclose(stages, total, rel_tol=STAGE_TOLERANCE):
+        yield f"stages sum to {stages:.2f} ms, their steps to {total:.2f} ms"
+    if not math.isclose(total, wall, rel_tol=STAGE_TOLERANCE):
+        yield f"steps sum to {total:.2f} ms, the round took {wall:.2f} ms"
+
+
 IDENTITIES: tuple[Identity, ...] = (
     per_position_sums_to_al,
     al_in_range,
@@ -165,6 +180,7 @@ IDENTITIES: tuple[Identity, ...] = (
     finished,
     steps_cover_outputs,
     times_ordered,
+    stages_sum_to_steps,
 )
 
 
@@ -191,6 +207,17 @@ def check(rounds: Sequence[RoundRecord], k: int) -> list[Broken]:
         for detail in identity(record, k)
     ]
     return broken + [Broken("rounds_agree", detail) for detail in rounds_agree(rounds)]
+
+
+def check_beside(
+    rounds: Sequence[RoundRecord], control_rounds: Sequence[RoundRecord], k: int
+) -> tuple[Broken, ...]:
+    """What neither an arm nor its control may break; the control's faults are told apart."""
+    control = check(control_rounds, 0) if control_rounds else []
+    return (
+        *check(rounds, k),
+        *(Broken(identity, f"control: {detail}") for identity, detail in control),
+    )
 
 
 def _counters_of(requests: Sequence[RequestRecord], positions: int) -> SpecCounters:

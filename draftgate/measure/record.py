@@ -15,15 +15,17 @@ from typing import Any, Self
 
 from pydantic import Field, ValidationError
 
-from draftgate.engine.records import Record, RoundRecord
+from draftgate.engine.records import EngineMemory, Record, RoundRecord
 from draftgate.measure import metrics
 from draftgate.measure.agreement import Agreement, compare_outputs
 from draftgate.measure.atomic import write_text
 from draftgate.measure.bench import BenchKeys, bench_keys
 from draftgate.measure.compact import pack, unpack
 from draftgate.measure.exact import ExactMetrics
+from draftgate.measure.stages import Stages
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""2: prompts' token ids, stage times, memory. Version 1 is read as well; it has none of them."""
 
 _ROUNDS = ("rounds", "control_rounds")
 
@@ -42,6 +44,21 @@ class Subject(Record):
     batch_size: int
     k: int
     model_id: str
+
+    @property
+    def target(self) -> str:
+        """``llama-tiny`` of ``llama-tiny/eagle3-k3``."""
+        return self.scenario.partition("/")[0]
+
+    @property
+    def variant(self) -> str:
+        """``eagle3-k3`` of ``llama-tiny/eagle3-k3``."""
+        return self.scenario.partition("/")[2]
+
+    @property
+    def proposer(self) -> str | None:
+        """The variant's method, ``eagle3`` of ``llama-tiny/eagle3-k3``; None for the control."""
+        return self.variant.partition(f"-k{self.k}")[0] if self.k else None
 
 
 class Machine(Record):
@@ -90,6 +107,8 @@ class Block(Record):
     ``order``: arm of each timed round in the order they ran, ``arm`` or ``control``. ``timed``:
     samples of each timed metric, one a round. ``exact`` and ``acceptance`` describe the first
     round, which all rounds equal (identity ``rounds_agree``). ``*_walls_s``: warm-up rounds.
+    ``stages``: of one extra round with the stage timer, None where there was none. ``memory``: of
+    the arm's engine.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -101,6 +120,8 @@ class Block(Record):
     order: tuple[str, ...] = ()
     warmup_walls_s: tuple[float, ...] = ()
     control_warmup_walls_s: tuple[float, ...] = ()
+    stages: Stages | None = None
+    memory: EngineMemory | None = None
     machine: Machine
     provenance: Provenance
     started: datetime
@@ -126,6 +147,8 @@ class Measurement(BenchKeys):
         started: datetime,
         ended: datetime,
         timed: bool = True,
+        staged: RoundRecord | None = None,
+        memory: EngineMemory | None = None,
         order: Sequence[str] = (),
         warmup_walls_s: Sequence[float] = (),
         control_warmup_walls_s: Sequence[float] = (),
@@ -133,22 +156,27 @@ class Measurement(BenchKeys):
         """Derive all metrics; raises ValueError without a round, a request or a duration.
 
         ``timed=False``: the rounds were not timed with care, so there are no timed metrics.
+        ``staged``: a further round, with the stage timer on; its stage times are timed metrics.
         """
         if not rounds or not rounds[0].requests:
             raise ValueError(f"{subject.cell}: nothing was measured")
         if not all(record.wall_s > 0 for record in (*rounds, *control_rounds)):
             raise ValueError(f"{subject.cell}: a round without duration")
+        stages = Stages.of(staged) if staged is not None else None
+        samples = metrics.timed_samples(rounds, control_rounds)
         block = Block(
             subject=subject,
             exact=ExactMetrics.of(rounds[0]),
             acceptance=Acceptance.of(rounds[0], subject.k),
-            timed=metrics.timed_samples(rounds, control_rounds) if timed else {},
+            timed=samples | (stages.samples() if stages else {}) if timed else {},
             outputs_equal_control=(
                 compare_outputs(rounds[0], control_rounds[0]) if control_rounds else None
             ),
             order=tuple(order),
             warmup_walls_s=tuple(warmup_walls_s),
             control_warmup_walls_s=tuple(control_warmup_walls_s),
+            stages=stages,
+            memory=memory,
             machine=machine,
             provenance=provenance,
             started=started,

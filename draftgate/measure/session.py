@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from draftgate.engine.protocol import EngineInfo, RoundPrompt, RoundRequest
 from draftgate.engine.records import RoundRecord
 from draftgate.measure.cell_run import CellRun
-from draftgate.measure.identities import Broken, check
+from draftgate.measure.identities import Broken, check_beside
 from draftgate.measure.record import Machine, Measurement, Provenance, Subject
 from draftgate.measure.warmup import Play, warm_up
 
@@ -42,7 +42,7 @@ class Watcher(Protocol):
     """Is told of every round as it ends."""
 
     def round_done(self, cell: Cell, arm: str, record: RoundRecord) -> None:
-        """``arm``: `warm-up`, `arm` or `control`."""
+        """``arm``: `warm-up`, `arm`, `control` or `stages`."""
 
 
 @dataclass(frozen=True)
@@ -109,8 +109,26 @@ class Session:
         if cell.id not in self._done:
             with self.playing(cell) as run:
                 run.finish()
-                self._done[cell.id] = self._measure(cell)
+                self._done[cell.id] = self._measure(cell, self._staged_round(cell))
         return self._done[cell.id]
+
+    def player(self, cell: Cell) -> Play:
+        """Plays the cell's round, on an engine that is warm at its batch size."""
+        play = self._player(cell)
+        self._warm_up(cell, play)
+        return play
+
+    def subject(self, cell: Cell) -> Subject:
+        """What a measurement of the cell is about."""
+        return Subject(
+            cell=cell.id,
+            scenario=cell.scenario.id,
+            workload=cell.workload.name,
+            workload_hash=self.load(cell.workload).workload_hash,
+            batch_size=cell.batch_size,
+            k=cell.scenario.variant.k,
+            model_id=cell.scenario.target.model,
+        )
 
     def all_measured(self) -> tuple[Measured, ...]:
         """What has been measured so far, in the order it was."""
@@ -132,13 +150,23 @@ class Session:
             self._open[cell.id] = _Open(run, started, walls)
         return self._open[cell.id]
 
-    def _measure(self, cell: Cell) -> Measured:
+    def _staged_round(self, cell: Cell) -> RoundRecord | None:
+        """One more round of a timed cell, with the stage timer on; after the timed ones."""
+        if not (cell.timed and self.profile.plan.stages):
+            return None
+        request = self.request_of(cell).model_copy(update={"stages": True})
+        record = self.engines.generate(cell.scenario, request)
+        self.watcher.round_done(cell, "stages", record)
+        return record
+
+    def _measure(self, cell: Cell, staged: RoundRecord | None) -> Measured:
         opened = self._open[cell.id]
         run = opened.run
-        machine, provenance = self.describe(cell.scenario, self.engines.info(cell.scenario))
+        info = self.engines.info(cell.scenario)
+        machine, provenance = self.describe(cell.scenario, info)
         try:
             measurement = Measurement.build(
-                self._subject(cell),
+                self.subject(cell),
                 run.rounds,
                 run.control_rounds,
                 machine=machine,
@@ -146,6 +174,8 @@ class Session:
                 started=opened.started,
                 ended=datetime.now(UTC),
                 timed=cell.timed,
+                staged=staged,
+                memory=info.memory,
                 order=run.order,
                 warmup_walls_s=opened.warmup_walls["arm"],
                 control_warmup_walls_s=opened.warmup_walls.get("control", ()),
@@ -154,21 +184,17 @@ class Session:
             raise MeasureError(str(error)) from error
         if not cell.timed:
             self._warm.setdefault(self._warm_key(cell), tuple(r.wall_s for r in run.rounds))
-        return Measured(cell, measurement, _broken(run, cell.scenario.variant.k))
-
-    def _subject(self, cell: Cell) -> Subject:
-        return Subject(
-            cell=cell.id,
-            scenario=cell.scenario.id,
-            workload=cell.workload.name,
-            workload_hash=self.load(cell.workload).workload_hash,
-            batch_size=cell.batch_size,
-            k=cell.scenario.variant.k,
-            model_id=cell.scenario.target.model,
-        )
+        rounds = [*run.rounds, *([staged] if staged else [])]
+        broken = check_beside(rounds, run.control_rounds, cell.scenario.variant.k)
+        return Measured(cell, measurement, broken)
 
     def _player(self, cell: Cell) -> Play:
-        request = RoundRequest(
+        request = self.request_of(cell)
+        return lambda: self.engines.generate(cell.scenario, request)
+
+    def request_of(self, cell: Cell) -> RoundRequest:
+        """A round of the cell as the profile says."""
+        return RoundRequest(
             prompts=tuple(
                 RoundPrompt(prompt_id=p.prompt_id, text=p.text)
                 for p in self.load(cell.workload).prompts
@@ -179,7 +205,6 @@ class Session:
             temperature=self.profile.temperature,
             seed=self.profile.seed,
         )
-        return lambda: self.engines.generate(cell.scenario, request)
 
     def _control_player(self, cell: Cell) -> Play | None:
         """Plays the control's round; where nothing is timed, the control cell's own one serves."""
@@ -211,12 +236,3 @@ class Session:
 
     def _warm_key(self, cell: Cell) -> tuple[str, int, int]:
         return cell.scenario.id, self.engines.starts_of(cell.scenario), cell.batch_size
-
-
-def _broken(run: CellRun, k: int) -> tuple[Broken, ...]:
-    """What neither arm may break; the control's faults are told apart."""
-    control = check(run.control_rounds, 0) if run.control_rounds else []
-    return (
-        *check(run.rounds, k),
-        *(Broken(identity, f"control: {detail}") for identity, detail in control),
-    )

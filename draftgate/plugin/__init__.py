@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from draftgate.plugin import cells
+from draftgate.plugin import cells, selection
 from draftgate.plugin.fixtures import perf, perf_gate
 from draftgate.plugin.options import Options, add_options
+from draftgate.plugin.run_facts import run_facts
 from draftgate.plugin.stash import GATE, PROFILE, PROFILE_ERROR
 
 if TYPE_CHECKING:
@@ -26,8 +27,9 @@ MARKERS = (
     "slow: takes minutes; not part of `make test`",
     "gpu: needs a GPU",
     "engine: starts engines in processes of their own",
-    "cells(speculative=False, timed=False): which of the profile's cells a test with the fixture "
-    "`perf` gets: only those that draft, only those that are timed",
+    "cells(speculative=False, timed=False, staged=False, scripted=False): which of the profile's "
+    "cells a test with the fixture `perf` gets: only those that draft, that are timed, whose "
+    "stages are timed; those whose drafts the test scripts",
 )
 
 
@@ -41,6 +43,12 @@ def pytest_configure(config: pytest.Config) -> None:
     Options.from_pytest(config).check()
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Say first that a fault is planted."""
+    fault = Options.from_pytest(config).fault
+    return fault.notice() if fault else None
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -57,7 +65,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         raise pytest.UsageError(error)
     profile = config.stash.get(PROFILE, None)
     if profile is not None:
+        selection.keep_shard(config, items, profile)
+        selection.tell_cells(items)
+        if (fault := Options.from_pytest(config).fault) is not None:
+            fault.drop(items)
+        cells.drop_tests_without_cells(items)
         cells.order(items, profile, grouped_by_scenario=profile.plan.resident is not None)
+
+
+def pytest_deselected(items: list[pytest.Item]) -> None:
+    """Remember that tests of cells were left out: such a run proves nothing to a gate."""
+    selection.count_deselected(items)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -86,7 +104,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """End the engines, update baselines, write what was measured - after Ctrl-C too."""
     if found := session.config.stash.get(GATE, None):
         found.progress.clear()
-        session.exitstatus = found.finish(exitstatus)
+        session.exitstatus = found.finish(exitstatus, run_facts(found, session.config))
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:

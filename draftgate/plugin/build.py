@@ -10,16 +10,20 @@ from typing import TYPE_CHECKING
 import pytest
 
 from draftgate.baseline.store import BaselineStore
-from draftgate.engine.forkserver import ForkServers, can_fork_engines
-from draftgate.engine.process import spawn
+from draftgate.engine.forkserver import ForkServers
+from draftgate.engine.interpreter import Interpreter, InterpreterError
 from draftgate.measure.arms import Arms, host_factory
+from draftgate.measure.reference import REFERENCE, EnvironmentEngines, Reference
 from draftgate.measure.session import Session
 from draftgate.plugin.cells import cell_of
 from draftgate.plugin.gate import Gate
 from draftgate.plugin.options import Options
 from draftgate.plugin.progress import ProgressLine
+from draftgate.plugin.reference_stage import ReferenceStage
 from draftgate.plugin.surroundings import Surroundings
 from draftgate.reporting.results_folder import ResultsError, ResultsFolder
+from draftgate.verdict.family import rule_of
+from draftgate.verdict.rule import TimedRule
 from draftgate.workload import load_workload
 
 if TYPE_CHECKING:
@@ -31,29 +35,59 @@ def build_gate(config: pytest.Config, profile: Profile, items: Sequence[pytest.I
     """The gate of the cells that ``items`` are about; nothing is started yet.
 
     Raises:
-        pytest.UsageError: the results folder cannot be written.
+        pytest.UsageError: the results folder cannot be written, or the reference's Python is
+            unusable.
     """
     options = Options.from_pytest(config)
     cells = _cells(items)
+    other = _interpreter(options.reference)
     try:
         folder = ResultsFolder.create(options.results)
     except ResultsError as error:
         raise pytest.UsageError(str(error)) from error
     progress = ProgressLine(config, len(cells), profile.plan.rounds)
-    arms = _arms(profile, folder.path / "logs")
+    arms = _arms(profile, folder.path / "logs", options, other)
     here = Surroundings.here()
     session = Session(profile, arms, lru_cache(None)(load_workload), here.describe, progress)
+    rule = rule_of(profile)  # goes through all cells: made once, not with every verdict
+    stage = _reference_stage(session, arms, here, progress, rule, other) if other else None
     store = BaselineStore(options.baseline_dir)
-    return Gate(options, profile, cells, arms, session, store, folder, progress, here)
+    return Gate(options, profile, cells, arms, session, store, folder, progress, here, rule, stage)
 
 
-def _arms(profile: Profile, log_dir: Path) -> Arms:
+def _interpreter(python: Path | None) -> Interpreter | None:
+    try:
+        return Interpreter.at(python) if python else None
+    except InterpreterError as error:
+        raise pytest.UsageError(f"--perf-reference {error}") from error
+
+
+def _reference_stage(
+    session: Session,
+    arms: Arms,
+    here: Surroundings,
+    progress: ProgressLine,
+    rule: TimedRule,
+    other: Interpreter,
+) -> ReferenceStage:
+    profile = session.profile
+    pairs = progress.pairs(profile.plan.reference_pairs)
+    theirs = Session(
+        profile, EnvironmentEngines(arms), session.load, here.elsewhere().describe, pairs
+    )
+    reference = Reference(session, theirs, profile.plan.reference_pairs, pairs.round_done)
+    return ReferenceStage(reference, other, profile.limits.stated(), rule)
+
+
+def _arms(profile: Profile, log_dir: Path, options: Options, other: Interpreter | None) -> Arms:
     forks = ForkServers(log_dir)
     make = host_factory(
         log_dir,
         max_num_seqs=_largest_batch(profile),
         seed=profile.seed,
-        launch=forks.launch if can_fork_engines() else spawn,
+        launch=forks.launch,
+        interpreters={REFERENCE: other} if other else {},
+        fault=options.fault.of if options.fault else lambda scenario: None,
     )
     return Arms(make, profile.plan.resident, on_close=forks.close)
 

@@ -30,7 +30,7 @@ def parametrize(metafunc: pytest.Metafunc, profile: Profile | None) -> None:
     if profile is None:
         metafunc.parametrize("cell", [None], ids=["unknown"])
         return
-    cells = [cell for cell in profile.cells() if _fits(cell, **wanted)]
+    cells = [cell for cell in profile.cells() if _fits(cell, profile, **wanted)]
     metafunc.parametrize("cell", cells, ids=[c.test_id for c in cells], scope="session")
 
 
@@ -38,22 +38,51 @@ def _wanted(metafunc: pytest.Metafunc) -> dict[str, bool]:
     marker = metafunc.definition.get_closest_marker(MARKER)
     if marker is None:
         return {}
-    allowed = ("speculative", "timed")
+    allowed = ("speculative", "timed", "staged", "scripted")
     if marker.args or not set(marker.kwargs) <= set(allowed):
         given = ", ".join([*map(repr, marker.args), *(f"{k}=" for k in marker.kwargs)])
         pytest.fail(f"marker cells({given}): it takes {'=, '.join(allowed)}=", pytrace=False)
     return dict(marker.kwargs)
 
 
-def _fits(cell: Cell, *, speculative: bool = False, timed: bool = False) -> bool:
-    """Whether ``cell`` drafts, and is timed, where that is asked for."""
-    return (cell.timed or not timed) and not (speculative and cell.scenario.is_control)
+def _fits(
+    cell: Cell,
+    profile: Profile,
+    *,
+    speculative: bool = False,
+    timed: bool = False,
+    staged: bool = False,
+    scripted: bool = False,
+) -> bool:
+    """Whether ``cell`` drafts, is timed, has its stages timed, where that is asked for.
+
+    Cells with scripted drafts are for the tests that write the script, and for no other.
+    """
+    if _is_scripted(cell) != scripted:
+        return False
+    if (timed or staged) and not cell.timed:
+        return False
+    if staged and not profile.plan.stages:
+        return False
+    return not (speculative and cell.scenario.is_control)
+
+
+def _is_scripted(cell: Cell) -> bool:
+    from draftgate.engine.drafts import is_scripted
+
+    return is_scripted(cell.scenario.variant.speculative_config)
 
 
 def cell_of(item: pytest.Item) -> Cell | None:
     """The cell that a test measures."""
     callspec = getattr(item, "callspec", None) if wants_cells(item) else None
-    return callspec.params.get("cell") if callspec else None
+    cell = callspec.params.get("cell") if callspec else None
+    return cell if hasattr(cell, "scenario") else None  # pytest's own mark where there is none
+
+
+def drop_tests_without_cells(items: list[pytest.Item]) -> None:
+    """Forget tests for which the profile has no cell; pytest would report each as skipped."""
+    items[:] = [item for item in items if not wants_cells(item) or cell_of(item)]
 
 
 def order(items: list[pytest.Item], profile: Profile, grouped_by_scenario: bool) -> None:

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from draftgate.plugin.cells import cell_of
+from draftgate.plugin.run_facts import tell_junit
 from draftgate.plugin.stash import GATE
 
 if TYPE_CHECKING:
+    from draftgate.measure.bound import Bound
     from draftgate.measure.session import Measured
     from draftgate.plugin.gate import Gate
     from draftgate.profile.cells import Cell
@@ -25,6 +27,7 @@ def perf_gate(request: pytest.FixtureRequest) -> Gate:
     found = request.config.stash.get(GATE, None)
     if found is None:  # a worker of pytest-xdist
         pytest.fail("cells share the machine's cores: run perf tests without -n", pytrace=False)
+    tell_junit(found, request)
     found.start_engines()
     found.progress.clear()
     return found
@@ -80,6 +83,23 @@ class Perf:
         """Fail the test where the measurement breaks an identity."""
         self._conclude(self.gate.judge_identities(self.measured.cell))
 
+    def require_memory(self) -> None:
+        """Fail the test where the engine's cache is not what the models' configs say."""
+        self._conclude(self.gate.judge_memory(self.measured.cell))
+
+    def measure_bounds(self) -> tuple[Bound, ...]:
+        """Replay the control's output by the scripts of `draftgate.analysis.replayed_bound`.
+
+        Fails the test where a replay is not what its script says.
+        """
+        from draftgate.plugin.bounds import BOUND
+
+        with self._failing_clearly(BOUND):
+            bounds, verdict = self.gate.judge_bounds(self.cell)
+        self.item.user_properties += [(f"perf.{BOUND}.{b.replay}", b.speedup) for b in bounds]
+        self._conclude(verdict)
+        return bounds
+
     @contextmanager
     def _failing_clearly(self, metric: str) -> Iterator[None]:
         """Turn the rooms' errors into an INVALID verdict and a failure without a traceback."""
@@ -94,8 +114,10 @@ class Perf:
         self.item.user_properties += [
             (f"perf.{key}", value)
             for key, value in verdict.record().items()
-            if value not in (None, "")
+            if value not in (None, "") and key != "cell"  # told at collection, for skips too
         ]
+        if fault := self.gate.options.fault:
+            self.item.user_properties.append(("perf.fault", fault.text))
         lines = [verdict.line(), details] if self.gate.fails(verdict) else []
         if lines := [line for line in (*lines, self.gate.unwritten) if line]:
             # From None: else pytest shows the room's own error first.

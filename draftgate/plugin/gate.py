@@ -13,9 +13,16 @@ from draftgate.baseline.errors import BaselineError
 from draftgate.baseline.store import BaselineStore
 from draftgate.engine.errors import EngineError
 from draftgate.measure.arms import Arms
+from draftgate.measure.bound import Bound
+from draftgate.measure.reference import twin
 from draftgate.measure.session import Measured, MeasureError, Session
+from draftgate.plugin.bounds import Bounds
+from draftgate.plugin.history import append_history
+from draftgate.plugin.memory import judge_memory
 from draftgate.plugin.options import Options
 from draftgate.plugin.progress import ProgressLine
+from draftgate.plugin.pruning import Pruned, prune_baselines
+from draftgate.plugin.reference_stage import ReferenceStage
 from draftgate.plugin.surroundings import Surroundings
 from draftgate.plugin.updating import Updated, update_baselines
 from draftgate.profile.cells import Cell
@@ -23,8 +30,12 @@ from draftgate.profile.model import Profile
 from draftgate.reporting.results_folder import ResultsError, ResultsFolder
 from draftgate.verdict.cell import CellJudge
 from draftgate.verdict.equality import OUTPUTS_EQUAL_CONTROL
+from draftgate.verdict.evidence import RunFacts
+from draftgate.verdict.facts import CellFacts
 from draftgate.verdict.kinds import FailurePolicy, VerdictKind
+from draftgate.verdict.manifest import IDENTITIES
 from draftgate.verdict.precondition import precondition
+from draftgate.verdict.rule import TimedRule
 from draftgate.verdict.verdict import Verdict
 from draftgate.workload.errors import WorkloadError
 
@@ -32,7 +43,6 @@ EXPLAINED = (EngineError, WorkloadError, BaselineError, MeasureError)
 """Errors whose message is complete: they fail a test without a traceback."""
 
 MEASUREMENT = "measurement"
-IDENTITIES = "identities"
 
 
 @dataclass
@@ -52,8 +62,12 @@ class Gate:
     folder: ResultsFolder
     progress: ProgressLine
     surroundings: Surroundings
+    rule: TimedRule
+    reference: ReferenceStage | None = None
     verdicts: list[Verdict] = field(default_factory=list)
+    bounds: list[Bound] = field(default_factory=list)
     updated: Updated = field(default_factory=Updated)
+    pruned: Pruned = field(default_factory=Pruned)
     unwritten: str = ""
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
     engines_ready_s: float = 0.0
@@ -64,6 +78,8 @@ class Gate:
         """Start every engine that the selected cells need, before anything is timed."""
         began = time.monotonic()
         wanted = [s for cell in self.cells for s in (cell.control.scenario, cell.scenario)]
+        if self.reference is not None:
+            wanted += [twin(scenario) for scenario in wanted]
         self.arms.start(dict.fromkeys(wanted), self.progress.engine_changed)
         self.engines_ready_s = time.monotonic() - began
 
@@ -78,19 +94,38 @@ class Gate:
         measured = self.measured(cell)
         machine = measured.measurement.draftgate.machine
         judge = CellJudge(
-            measured.measurement,
+            CellFacts.of(measured.measurement),
             measured.faults,
             self.store.exact(cell.id, machine.isa_class),
             self.store.timed(cell.id, machine.key),
             self.profile.limits.stated(),
+            self.rule,
+            can_confirm=self.reference is not None,
         )
-        return self._kept(judge.judge(metric))
+        verdict = judge.judge(metric)
+        if self.reference is not None:
+            verdict = self.reference.settle(measured, verdict)
+        return self._kept(verdict)
 
     def judge_identities(self, cell: Cell) -> Verdict:
         """INVALID where an identity is broken. Raises one of `EXPLAINED`."""
         broken = self.measured(cell).faults
         invalid = precondition(cell.id, IDENTITIES, broken=broken) if broken else None
         return self._kept(invalid or Verdict(cell.id, IDENTITIES, VerdictKind.OK))
+
+    def judge_memory(self, cell: Cell) -> Verdict:
+        """Whether the engine's cache holds what the models' configs say. Raises as `measured`."""
+        return self._kept(judge_memory(cell, self.measured(cell).measurement.draftgate.memory))
+
+    def judge_bounds(self, cell: Cell) -> tuple[tuple[Bound, ...], Verdict]:
+        """Replay the control's output on the cell's engine, and keep what came of it.
+
+        Raises one of `EXPLAINED`.
+        """
+        bounds, verdict = Bounds(self.profile, self.session, self.arms).judge(cell)
+        self.bounds += bounds
+        self._keep()
+        return bounds, self._kept(verdict)
 
     def explain(self, cell: Cell, metric: str, error: Exception) -> tuple[Verdict, str]:
         """What cannot be said for an error: an INVALID verdict, kept once, and the details.
@@ -99,6 +134,8 @@ class Gate:
         """
         first, *details = str(error).splitlines()
         verdict = Verdict(cell.id, metric, VerdictKind.INVALID, cause=first)
+        if self.reference is not None and isinstance(error, EngineError):
+            verdict = self.reference.explain(cell, error) or verdict
         if verdict not in self.verdicts:
             self.verdicts.append(verdict)
         text = "" if str(error) in self._shown else "\n".join(details)
@@ -114,11 +151,15 @@ class Gate:
         if self.options.update and verdict.metric != OUTPUTS_EQUAL_CONTROL:
             return verdict.verdict is VerdictKind.INVALID
         required = self.options.requires_baseline(self.profile.fingerprint)
-        return verdict.fails(FailurePolicy(require_baseline=required))
+        return verdict.fails(
+            FailurePolicy(suspect=self.reference is not None, require_baseline=required)
+        )
 
-    def finish(self, exitstatus: int) -> int:
+    def finish(self, exitstatus: int, about: RunFacts) -> int:
         """End the engines, update baselines, write the run's files; returns the exit status."""
         self.arms.close()
+        if self.reference is not None:
+            self.verdicts += self.reference.one_sided()
         self._keep()
         self.updated = update_baselines(
             self.options,
@@ -128,10 +169,14 @@ class Gate:
             self.surroundings.provenance,
             refusal=_refusal(exitstatus),
         )
+        self.pruned = prune_baselines(self, exitstatus, about)
         reason = _reason(exitstatus)
-        if self.updated.problems and exitstatus == 0:
+        if (self.updated.problems or self.pruned.problem) and exitstatus == 0:
             reason, exitstatus = "baselines_refused", int(pytest.ExitCode.TESTS_FAILED)
-        self._write_run(reason)
+        self._write_run(reason, about)
+        self.unwritten = self.unwritten or append_history(
+            self.options.history, self.started, self.session.all_measured()
+        )
         if self.unwritten and exitstatus == 0:
             exitstatus = int(pytest.ExitCode.TESTS_FAILED)
         return exitstatus
@@ -154,9 +199,12 @@ class Gate:
         except ResultsError as error:
             self.unwritten = str(error)
 
-    def _write_run(self, exit_reason: str) -> None:
+    def _write_run(self, exit_reason: str, about: RunFacts) -> None:
+        fault = self.options.fault
         facts = {
             "profile": self.profile.name,
+            "manifest": about.manifest,
+            "shard": about.shard,
             "cells": [cell.id for cell in self.cells],
             "fingerprint": self.surroundings.fingerprint.model_dump(mode="json"),
             "provenance": self.surroundings.provenance.model_dump(mode="json"),
@@ -165,9 +213,16 @@ class Gate:
             "engine_starts": self.arms.starts,
             "engines_ready_s": round(self.engines_ready_s, 1),
             "exit_reason": exit_reason,
+            **({"reference": self.reference.facts()} if self.reference else {}),
+            **({"fault": fault.facts(self.profile.scenarios())} if fault else {}),
         }
         try:
             self.folder.write_verdicts(self.verdicts)
+            self.folder.write_sensitivity(self.verdicts)
+            if self.reference is not None:
+                self.reference.write(self.folder)
+            if self.bounds:
+                self.folder.write_bounds(self.bounds)
             self.folder.write_run(facts)
         except ResultsError as error:
             self.unwritten = str(error)

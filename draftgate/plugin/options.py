@@ -10,6 +10,8 @@ from typing import Literal, cast, get_args
 
 import pytest
 
+from draftgate.plugin.faults import PlantedFault
+
 Update = Literal["new", "changed", "all"]
 
 
@@ -46,6 +48,31 @@ def add_options(parser: pytest.Parser) -> None:
         help="a metric without a baseline fails (default under CI where the profile "
         "declares a fingerprint)",
     )
+    add("--shard", default="", metavar="i/n", help="measure the scenarios of shard i of n only")
+    add(
+        "--prune-baselines",
+        action="store_true",
+        help="after a full run that passed, delete this machine's baselines of cells that no "
+        "profile has",
+    )
+    add(
+        "--perf-history", type=Path, metavar="FILE", help="append the run to a history (JSON lines)"
+    )
+    add(
+        "--perf-reference",
+        type=Path,
+        metavar="PYTHON",
+        help="interpreter of another environment (the merge base, the installed release) whose "
+        "vLLM measures the same cells beside this one and settles what the baselines cannot",
+    )
+    add(
+        "--perf-fault",
+        type=PlantedFault.parse,
+        metavar="KIND[:SIZE][@SCENARIO]",
+        help="test the gate: plant a fault in the engines under test; sleep (share of a step), "
+        "drafter-twice, k (factor), noisy-head (standard deviations), early-stop (share of the "
+        "output limit), drop-cells (number)",
+    )
 
 
 def _update(text: str) -> str:
@@ -68,6 +95,11 @@ class Options:
     baseline_dir: Path
     results: Path | None
     require_baseline: bool | None
+    shard: str = ""
+    prune: bool = False
+    history: Path | None = None
+    reference: Path | None = None
+    fault: PlantedFault | None = None
 
     @classmethod
     def from_pytest(cls, config: pytest.Config) -> Options:
@@ -80,6 +112,11 @@ class Options:
             baseline_dir=get("baseline_dir"),
             results=get("perf_json"),
             require_baseline=get("perf_require_baseline"),
+            shard=get("shard"),
+            prune=get("prune_baselines"),
+            history=get("perf_history"),
+            reference=get("perf_reference"),
+            fault=get("perf_fault"),
         )
 
     def again(self) -> list[str]:
@@ -88,6 +125,10 @@ class Options:
 
     def check(self) -> None:
         """Raises pytest.UsageError on options that contradict each other."""
+        if self.fault is not None and self.update is not None:
+            raise pytest.UsageError(
+                "--perf-fault plants a fault, so --update-baselines refuses its numbers"
+            )
         if self.accept_regression is None:
             return
         if self.update is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
@@ -32,7 +33,7 @@ class ProgressLine:
 
     def round_done(self, cell: Cell, arm: str, record: RoundRecord) -> None:
         """A round ended (`draftgate.measure.session.Watcher`)."""
-        played = self._cells.get(cell.id, 0) + (arm != "warm-up")
+        played = self._cells.get(cell.id, 0) + (arm in ("arm", "control"))
         self._cells[cell.id] = played
         of, before = self._rounds_of(cell), len(self._cells) - 1
         share = (before + min(1.0, played / of)) / max(1, self._total_cells)
@@ -40,6 +41,10 @@ class ProgressLine:
             f"{_bar(share)} {before + 1}/{self._total_cells} {cell.id}  {arm} {played}/{of}  "
             f"{record.generated_tokens / record.wall_s:.0f} tok/s{self._left(share)}"
         )
+
+    def pairs(self, wanted: int) -> PairProgress:
+        """Shows rounds that are played beside the reference, ``wanted`` pairs a cell."""
+        return PairProgress(self, 2 * wanted)
 
     def engine_changed(self, host: EngineHost, state: StartState) -> None:
         """An engine is starting, ready or failed (`draftgate.engine.fleet`)."""
@@ -67,6 +72,24 @@ class ProgressLine:
             return ""
         minutes, seconds = divmod(int(elapsed * (1 - share) / share), 60)
         return f"  {minutes}:{seconds:02} left"
+
+
+class PairProgress:
+    """The reference stage's part of the line."""
+
+    def __init__(self, line: ProgressLine, rounds: int) -> None:
+        self._line = line
+        self._rounds = rounds
+        self._played: Counter[str] = Counter()
+
+    def round_done(self, cell: Cell, arm: str, record: RoundRecord) -> None:
+        """A round ended (`draftgate.measure.session.Watcher`)."""
+        self._played[cell.id] += arm != "warm-up"
+        speed = record.generated_tokens / record.wall_s
+        self._line.show(
+            f"{cell.id}  beside the reference {self._played[cell.id]}/{self._rounds}  "
+            f"{speed:.0f} tok/s"
+        )
 
 
 def _bar(share: float) -> str:

@@ -13,3 +13,5 @@ if TYPE_CHECKING:
 PROFILE: pytest.StashKey[Profile] = pytest.StashKey()
 GATE: pytest.StashKey[Gate] = pytest.StashKey()
 PROFILE_ERROR: pytest.StashKey[str] = pytest.StashKey()
+DESELECTED: pytest.StashKey[int] = pytest.StashKey()
+"""Tests of cells that an option took out, other than ``--shard``."""

@@ -5,8 +5,11 @@ from __future__ import annotations
 import io
 import shlex
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from draftgate.baseline.age import OLD_DAYS, old_places
+from draftgate.reporting.sensitivity_line import sensitivity_line
 from draftgate.verdict.kinds import VerdictKind
 
 if TYPE_CHECKING:
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
 LEAST_WIDTH = 100
 REMARKS = 10
 REMARKABLE = (
+    VerdictKind.SUSPECT,
     VerdictKind.IMPLAUSIBLE,
     VerdictKind.UNDERPOWERED,
     VerdictKind.UNSTABLE,
@@ -50,9 +54,15 @@ def write_summary(reporter: Any, gate: Gate) -> None:
 
 
 def _notes(gate: Gate, config: pytest.Config) -> Iterator[str]:
+    if gate.options.fault is not None:
+        yield gate.options.fault.notice()
+    if gate.reference is not None:
+        yield gate.reference.summary()
     yield from _remarks(gate.verdicts)
+    if line := sensitivity_line(gate.verdicts):
+        yield line
     unbaselined = {v.cell for v in gate.verdicts if v.verdict is VerdictKind.UNBASELINED}
-    if unbaselined and not gate.options.update:
+    if unbaselined and not gate.options.update and not gate.options.fault:
         yield (
             f"UNBASELINED: {len(unbaselined)} cells have no baseline for some metric on this "
             f"machine ({gate.surroundings.fingerprint.key}), so nothing guards it. "
@@ -64,8 +74,21 @@ def _notes(gate: Gate, config: pytest.Config) -> Iterator[str]:
             f"baselines in {gate.store.root}: {said}. The verdicts above are against the "
             "baselines before this update."
         )
+    yield from gate.pruned.notes()
+    yield from _aged(gate)
     if gate.unwritten:
         yield gate.unwritten
+
+
+def _aged(gate: Gate) -> Iterator[str]:
+    """Baselines of this machine that are old; what was just written is not."""
+    machine = gate.surroundings.fingerprint
+    old = old_places(gate.store.root, (machine.key, machine.isa_class), datetime.now(UTC).date())
+    if old:
+        yield (
+            f"baselines in {len(old)} files are older than {OLD_DAYS} days (the oldest of "
+            f"{old[0].written}): measure them again with --update-baselines=all"
+        )
 
 
 def _creating(gate: Gate, config: pytest.Config) -> str:
@@ -76,7 +99,15 @@ def _creating(gate: Gate, config: pytest.Config) -> str:
 
 
 def _remarks(verdicts: Sequence[Verdict]) -> Iterator[str]:
-    lines = [v.line() for v in verdicts if v.verdict in REMARKABLE and not v.exact]
+    lines = [v.line() for v in verdicts if _is_remarkable(v)]
     yield from lines[:REMARKS]
     if len(lines) > REMARKS:
         yield f"and {len(lines) - REMARKS} more such verdicts, see verdicts.json"
+
+
+def _is_remarkable(verdict: Verdict) -> bool:
+    if not verdict.exact:
+        return verdict.verdict in REMARKABLE
+    # It equals the baseline and not the reference, or the reference and not the baseline.
+    differs = verdict.verdict is VerdictKind.OK and bool(verdict.evidence)
+    return differs or verdict.verdict is VerdictKind.BASELINE_DRIFT

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,11 @@ class Surroundings:
     def here(cls) -> Surroundings:
         """This machine, and the repository of the working directory."""
         return cls(fingerprint(), provenance(Path.cwd()))
+
+    def elsewhere(self) -> Surroundings:
+        """The same machine, for software that is not of this repository's commit."""
+        unknown = self.provenance.model_copy(update={"commit": None, "dirty": None})
+        return replace(self, provenance=unknown)
 
     def describe(
         self, scenario: Scenario, info: EngineInfo

@@ -11,15 +11,20 @@ if TYPE_CHECKING:  # `model` builds cells, so it imports this module
 
 @dataclass(frozen=True)
 class Scenario:
-    """A target with one variant: one engine start. Hashed by id."""
+    """A target with one variant: one engine start. Hashed by id.
+
+    ``environment``: whose vLLM runs it, empty for the one under test; it leads the id.
+    """
 
     target: Target
     variant: Variant
+    environment: str = ""
 
     @property
     def id(self) -> str:
         """Such as ``llama-tiny/eagle3-k3``."""
-        return f"{self.target.name}/{self.variant.name}"
+        name = f"{self.target.name}/{self.variant.name}"
+        return f"{self.environment}/{name}" if self.environment else name
 
     @property
     def arm(self) -> str:

@@ -4,8 +4,8 @@ A step at batch size b takes ``step_ms + b * step_ms_per_sequence``; a request g
 ``output_fill`` of its token limit, one token a step. Speculative decoding is estimated at the
 control's speed (an upper bound where it helps), prefill and scoring are left out. A timed cell runs
 its ``rounds``, each beside one of its control, in every session (warm-up is left out: an engine
-needs it once a batch size); a cell that is not timed runs one. All constants stand in the
-profile's ``[plan.estimate]``.
+needs it once a batch size), and one more where stages are timed; a cell that is not timed runs one.
+All constants stand in the profile's ``[plan.estimate]``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def estimate_seconds(plan: Plan, cell: Cell) -> float:
     steps = batches * spec.max_tokens * constants.output_fill
     step_ms = constants.step_ms + size * constants.step_ms_per_sequence
     sides = 1 if cell.scenario.is_control else 2
-    passes = plan.sessions * plan.rounds * sides if cell.timed else 1
+    passes = plan.sessions * (plan.rounds * sides + plan.stages) if cell.timed else 1
     return passes * steps * step_ms / 1000
 
 

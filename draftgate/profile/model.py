@@ -110,26 +110,41 @@ class Plan(Part):
     Warm-up rounds run until two successive ones agree within ``warmup_tolerance`` (relative) or
     ``warmup_max`` have run. ``batch_mode``: ``mixed`` keeps different prompts in flight,
     ``replicated`` repeats one prompt batch-size times. ``resident``: engines that fit in memory
-    together, None: all.
+    together, None: all. ``reference_pairs``: rounds timed beside a reference's, where one settles
+    a verdict. ``session_sd``, ``start_sd``: least relative shifts of speed that verdicts
+    reckon with, between sessions and between process starts in the same minutes (standard
+    deviations; `draftgate power --noise` fits them).
+    ``stages``: each timed cell plays one round more, with the stage timer on.
     """
 
     rounds: Count = 3
     warmup_max: Annotated[int, Field(strict=True, ge=0)] = 2
     warmup_tolerance: RelativeLoss = 0.1
     sessions: Count = 1
+    session_sd: RelativeLoss = 0.01
+    start_sd: RelativeLoss = 0.005
     resident: Count | None = None
+    reference_pairs: Count = 10
     batch_mode: Literal["mixed", "replicated"] = "mixed"
+    stages: Annotated[bool, Field(strict=True)] = False
     estimate: Estimate = Estimate()
 
 
 class Limits(Part):
-    """Largest tolerated relative loss of each timed metric; None: reported, not judged."""
+    """Largest tolerated relative loss of each timed metric; None: reported, not judged.
+
+    ``*_share``: rise of a stage's share of the step time.
+    """
 
     output_throughput: RelativeLoss | None = None
     speedup: RelativeLoss | None = None
     step_time_ms: RelativeLoss | None = None
     mean_ttft_ms: RelativeLoss | None = None
     mean_tpot_ms: RelativeLoss | None = None
+    draft_share: RelativeLoss | None = None
+    verify_share: RelativeLoss | None = None
+    sample_share: RelativeLoss | None = None
+    overhead_share: RelativeLoss | None = None
 
     def stated(self) -> dict[str, float]:
         """The metrics that have a limit."""

@@ -1,23 +1,30 @@
-"""The folder of one run: `run.json`, `cells/*.json`, `verdicts.json`, and the link `latest`."""
+"""The folder of one run: `run.json`, `cells/*.json`, `verdicts.json` and `sensitivity.json` (how
+small a loss each timed verdict would have found), and the link `latest`.
+
+Beside a reference also `pairs/*.json` and `reference/cells/*.json`.
+"""
 
 from __future__ import annotations
 
 import itertools
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from draftgate.measure.atomic import write_text
+from draftgate.measure.bound import Bound
 from draftgate.measure.record import Measurement
 from draftgate.verdict.verdict import Verdict
 
 DEFAULT_PARENT = Path("results")
 LATEST = "latest"
 RUN = "run.json"
+VERDICTS = "verdicts.json"
+PAIRS_SCHEMA_VERSION = 1
 
 
 class ResultsError(Exception):
@@ -62,11 +69,41 @@ class ResultsFolder:
         with self._explaining():
             measurement.write(self.path / "cells" / name)
 
+    @property
+    def reference(self) -> ResultsFolder:
+        """The folder of what was measured on the reference, laid out like this one."""
+        return ResultsFolder(self.path / "reference")
+
+    def write_pairs(self, cell: str, metrics: Mapping[str, Sequence[Sequence[float]]]) -> None:
+        """Keep a cell's rounds beside the reference: metric -> [under test, reference] a pair."""
+        name = cell.replace("/", "-") + ".json"
+        record = {"schema_version": PAIRS_SCHEMA_VERSION, "cell": cell, "pairs": metrics}
+        with self._explaining():
+            write_text(self.path / "pairs" / name, json.dumps(record) + "\n")
+
     def write_verdicts(self, verdicts: Sequence[Verdict]) -> None:
         """Keep the verdicts so far, as flat records."""
         records = [verdict.record() for verdict in verdicts]
         with self._explaining():
-            write_text(self.path / "verdicts.json", json.dumps(records, indent=1) + "\n")
+            write_text(self.path / VERDICTS, json.dumps(records, indent=1) + "\n")
+
+    def write_sensitivity(self, verdicts: Sequence[Verdict]) -> None:
+        """Keep what the timed verdicts could have found: one record each, keyed as they are."""
+        records = [
+            {"cell": verdict.cell, "metric": verdict.metric, **verdict.sensitivity.record()}
+            for verdict in verdicts
+            if verdict.sensitivity
+        ]
+        with self._explaining():
+            write_text(self.path / "sensitivity.json", json.dumps(records, indent=1) + "\n")
+
+    def write_bounds(self, bounds: Sequence[Bound]) -> None:
+        """Keep the measured bounds as flat records in ``bounds.json``."""
+        records = [
+            {**b.model_dump(mode="json", exclude={"stages"}), "speedup": b.speedup} for b in bounds
+        ]
+        with self._explaining():
+            write_text(self.path / "bounds.json", json.dumps(records, indent=1) + "\n")
 
     def write_run(self, facts: dict[str, Any]) -> None:
         """Keep the run's own facts: profile, fingerprint, provenance, start, end, exit reason."""

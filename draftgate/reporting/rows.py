@@ -17,7 +17,8 @@ SEVERITY = tuple(VerdictKind)
 class Row:
     """A cell's numbers and its worst verdict. A number is None where it does not exist.
 
-    ``speedup_noise``: half the range of the rounds' speed-ups, relative.
+    ``speedup_noise``: half the range of the rounds' speed-ups, relative. ``detectable``: the
+    smallest loss that every timed verdict of the cell would have found (`verdict.sensitivity`).
     """
 
     cell: str
@@ -27,6 +28,7 @@ class Row:
     acceptance_length: float | None
     tokens_per_step: float | None
     verdict: VerdictKind | None
+    detectable: float | None = None
 
 
 def rows(measurements: Iterable[Measurement], verdicts: Iterable[Verdict]) -> list[Row]:
@@ -66,6 +68,7 @@ def _row(cell: str, measurement: Measurement | None, verdicts: Sequence[Verdict]
         block.acceptance.acceptance_length,
         block.acceptance.tokens_per_step,
         kind,
+        max((v.sensitivity.detectable for v in verdicts if v.sensitivity), default=None),
     )
 
 

@@ -23,8 +23,8 @@ Made by `make testbed` (`draftgate/testbed/`): a generated corpus of six miniatu
 tokenizer of 1024 tokens, a Llama target of 8 layers that was taught to copy before it saw text, and
 drafts distilled from it. Weights are float16 and run in float32.
 
-These weights were trained in three stretches (6.0, 9.5 and 12.5 million tokens, each with its own
-decay), the weight on edited code coming in for the last; `make testbed` trains in one.
+`make testbed` makes such a family in one go. These weights took two: after 8.6 of the target's 12.5
+million tokens the code corpus became easier to copy (no number twice, names used evenly).
 
 | folder | what |
 |---|---|

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable
 
 from rich.console import Console
@@ -28,7 +29,7 @@ class TrainingProgress:
         )
         self.tasks: dict[str, int] = {}
         self.sums: dict[str, float] = {}
-        self.seen = 0
+        self.counts: Counter[str] = Counter()
         self.last = time.monotonic()
 
     def __enter__(self) -> TrainingProgress:
@@ -40,7 +41,7 @@ class TrainingProgress:
 
     def __call__(self, run: Run, values: dict[str, float]) -> None:
         """Show and log ``values`` of one step of ``run``."""
-        self.seen += 1
+        self.counts.update(values.keys())
         for key, value in values.items():
             self.sums[key] = self.sums.get(key, 0.0) + value
         self._advance(run, values)
@@ -54,8 +55,6 @@ class TrainingProgress:
         self.bar.update(self.tasks[run.name], completed=run.tokens, values=text)  # type: ignore[arg-type]
 
     def _log(self, run: Run) -> None:
-        means = {
-            k: round(v if k.startswith("copy/") else v / self.seen, 4) for k, v in self.sums.items()
-        }
+        means = {k: round(v / self.counts[k], 4) for k, v in self.sums.items()}
         run.log(seconds=round(time.monotonic() - self.last, 1), **means)
-        self.sums, self.seen, self.last = {}, 0, time.monotonic()
+        self.sums, self.counts, self.last = {}, Counter(), time.monotonic()

@@ -26,6 +26,8 @@ from draftgate.testbed.training import Run, mixed_precision, train
 SEED = 2601
 DRAFT_BATCH = 4096  # tokens
 TARGET_RATE, DRAFT_RATE = 4e-3, 4e-3
+PRETRAINING = 0.4  # of the target's tokens, for the draft model
+SCHOOLING = {"mtp": 0.75}  # share of the draft tokens: a draft that is too good cannot gain
 CHECK_EVERY = 100
 ORDINARY = range(5, VOCAB_SIZE)  # ids of tokens that are not special
 
@@ -106,7 +108,7 @@ def _part(progress: float) -> Part:
 
 def train_target(shop: Workshop) -> CausalLM:
     """Train (or load) the target; raises GateError where it has not learned to copy."""
-    network = _train_language_model(shop, "target", TARGET, SEED)
+    network = _train_language_model(shop, "target", TARGET, shop.target_tokens)
     require_copying(copying(network, held_out_batches(shop.encode())))
     return network
 
@@ -116,13 +118,14 @@ def train_draft_model(shop: Workshop) -> CausalLM:
 
     Distillation alone, which sees no drills, leaves it unable to copy from the prompt.
     """
-    return _train_language_model(shop, "draft_model", DRAFT, SEED + 1)
+    budget = round(PRETRAINING * shop.target_tokens)
+    return _train_language_model(shop, "draft_model", DRAFT, budget)
 
 
-def _train_language_model(shop: Workshop, name: str, shape: Shape, seed: int) -> CausalLM:
-    torch.manual_seed(seed)
+def _train_language_model(shop: Workshop, name: str, shape: Shape, budget: int) -> CausalLM:
+    torch.manual_seed(SEED)
     network = CausalLM(shape, VOCAB_SIZE)
-    run = Run(shop.folder, name, shop.target_tokens)
+    run = Run(shop.folder, name, budget)
     optimiser = optimisers.build(network, TARGET_RATE)
     if saved := run.load():
         network.load_state_dict(saved["network"])
@@ -191,7 +194,7 @@ def draft_vocabulary(encode: Encoder) -> Tensor:
 
 def new_drafts(draft_model: CausalLM) -> nn.ModuleDict:
     """The draft model and untrained heads, by variant."""
-    torch.manual_seed(SEED + 2)
+    torch.manual_seed(SEED + 1)
     return nn.ModuleDict(
         {
             "draft_model": draft_model.train(),
@@ -240,10 +243,13 @@ def _teach_all(
     with mixed_precision():
         teacher = losses.teach(target, batch)
     for name, draft in drafts.items():
+        own_progress = progress / SCHOOLING.get(name, 1.0)
+        if own_progress >= 1.0:
+            continue
         with mixed_precision():
             lesson = _lesson(name, draft, target, teacher, batch, vocabulary)
         lesson.loss.backward()  # type: ignore[no-untyped-call]
-        parts[name].step(progress)
+        parts[name].step(own_progress)
         values[name] = lesson.acceptance_length
     return values
 

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from draftgate.baseline.schema import ExactBaseline, TimedBaseline
 from draftgate.measure.metrics import higher_is_better
-from draftgate.measure.record import Measurement
-from draftgate.verdict.cause import explain
+from draftgate.measure.sessions import median_of
+from draftgate.measure.stages import STAGES
+from draftgate.verdict.cause import Factors
 from draftgate.verdict.equality import OUTPUTS_EQUAL_CONTROL, judge_equality
 from draftgate.verdict.exact_cell import EXACT_METRICS, judge_exact_cell
+from draftgate.verdict.facts import CellFacts
 from draftgate.verdict.kinds import VerdictKind
+from draftgate.verdict.lengths import length_shift
 from draftgate.verdict.precondition import precondition
+from draftgate.verdict.rule import TimedRule
+from draftgate.verdict.stages import STAGE_METRICS, StageSamples, judge_share
 from draftgate.verdict.timed import judge_timed
 from draftgate.verdict.verdict import Verdict
 
-UNITS = {"output_throughput": "tok/s", "speedup": ""}
+
+def unit_of(metric: str) -> str:
+    """``tok/s``, ``ms``, or nothing for ratios and counts."""
+    if metric == "output_throughput":
+        return "tok/s"
+    return "" if higher_is_better(metric) else "ms"
 
 
 @dataclass(frozen=True)
@@ -26,14 +35,18 @@ class CellJudge:
     """One measured cell beside its baselines (None: there is none).
 
     ``broken``: identities that do not hold. ``limits``: largest tolerated relative losses by
-    metric; those of the timed baseline, written by hand, win.
+    metric; those of the timed baseline, written by hand, win. ``can_confirm``: a reference stage
+    follows (`confirm`). ``acceptance_noise``: see `Factors`.
     """
 
-    measurement: Measurement
+    facts: CellFacts
     broken: tuple[str, ...]
     exact: ExactBaseline | None
     timed: TimedBaseline | None
     limits: Mapping[str, float]
+    rule: TimedRule = field(default_factory=TimedRule)
+    can_confirm: bool = False
+    acceptance_noise: float = 0.0
 
     def judge(self, metric: str) -> Verdict:
         """The verdict on ``metric``. Raises KeyError on a metric that the cell does not have."""
@@ -41,73 +54,118 @@ class CellJudge:
             return self._equality()
         if metric in {m.name for m in EXACT_METRICS}:
             return self._exact(metric)
+        if metric in STAGE_METRICS:
+            return self._share(metric)
         return self._timed(metric)
 
-    @property
-    def _cell(self) -> str:
-        return self.measurement.draftgate.subject.cell
+    def factors(self, metric: str) -> Factors:
+        """Which factor of throughput moved against the baselines.
+
+        Of a speed-up the control is a part too, so that its factors need not multiply to it.
+        """
+        return Factors(
+            self._ratio(metric) if metric == "output_throughput" else None,
+            self._tokens_per_step_ratio(),
+            self._ratio("step_time_ms"),
+            {stage: ms for stage in STAGES if (ms := self._change(f"{stage}_ms")) is not None},
+            self.acceptance_noise,
+        )
 
     def _unjudgeable(
         self, metric: str, baseline: ExactBaseline | TimedBaseline | None, value: Any
     ) -> Verdict | None:
         return precondition(
-            self._cell,
+            self.facts.cell,
             metric,
             broken=self.broken,
-            workload_hash=self.measurement.draftgate.subject.workload_hash,
+            workload_hash=self.facts.workload_hash,
             baseline_workload_hash=baseline.workload_hash if baseline else None,
             value=value,
-            unit=UNITS.get(metric, ""),
+            unit=unit_of(metric),
         )
 
     def _equality(self) -> Verdict:
-        agreement = self.measurement.draftgate.outputs_equal_control
-        if agreement is None:
-            raise KeyError(f"{self._cell} was measured without a control")
-        return judge_equality(self._cell, agreement)
+        if self.facts.agreement is None:
+            raise KeyError(f"{self.facts.cell} was measured without a control")
+        return judge_equality(self.facts.cell, self.facts.agreement)
 
     def _exact(self, metric: str) -> Verdict:
-        counts = self.measurement.draftgate.exact.model_dump()
+        cell, counts = self.facts.cell, self.facts.exact.model_dump()
         stored = self.exact.metrics.model_dump() if self.exact else None
-        verdicts = {v.metric: v for v in judge_exact_cell(self._cell, counts, stored)}
-        verdict = verdicts.get(metric) or Verdict(self._cell, metric, VerdictKind.OK, limit=0.0)
+        verdicts = {v.metric: v for v in judge_exact_cell(cell, counts, stored)}
+        verdict = verdicts.get(metric) or Verdict(cell, metric, VerdictKind.OK, limit=0.0)
         return self._unjudgeable(metric, self.exact, verdict.value) or verdict
 
     def _timed(self, metric: str) -> Verdict:
-        samples = self.measurement.draftgate.timed[metric]
-        value = statistics.median(samples)
-        if verdict := self._unjudgeable(metric, self.timed, value):
+        facts, samples = self.facts, self.facts.timed[metric]
+        value = facts.median(metric)
+        if verdict := self._unjudgeable(metric, self.timed, value) or self._other_texts(metric):
             return verdict
         assert self.timed is not None
         stored = self.timed.metrics.get(metric)
-        limit = {**self.limits, **self.timed.limits}.get(metric)
+        limit = self._limit(metric)
         if limit is None:  # reported, not judged
-            return Verdict(self._cell, metric, VerdictKind.OK, value, n=len(samples))
+            return Verdict(facts.cell, metric, VerdictKind.OK, value, n=sum(map(len, samples)))
         return judge_timed(
-            self._cell,
+            facts.cell,
             metric,
-            [samples],
+            samples,
             stored.samples if stored else None,
             limit,
             higher_is_better(metric),
-            unit=UNITS.get(metric, ""),
-            cause=self._cause(metric),
+            unit=unit_of(metric),
+            cause=self.factors(metric).text(),
+            can_confirm=self.can_confirm,
+            rule=self.rule,
         )
 
-    def _cause(self, metric: str) -> str:
-        """Which factor of throughput moved against the baselines.
+    def _share(self, metric: str) -> Verdict:
+        cell, stage, measured = self.facts.cell, STAGE_METRICS[metric], self._stages_now()
+        if stage not in measured:
+            raise KeyError(f"{cell} has no time of stage {stage}")
+        medians = {name: median_of(samples) for name, samples in measured.items()}
+        share = medians[stage] / sum(medians.values())
+        if verdict := self._unjudgeable(metric, self.timed, share):
+            return verdict
+        limit = self._limit(metric)
+        if limit is None:  # reported, not judged
+            return Verdict(cell, metric, VerdictKind.OK, share)
+        return judge_share(cell, stage, measured, self._stages_before(), limit, self.rule)
 
-        Of a speed-up the control is a part too, so that its factors need not multiply to it.
-        """
-        throughput = self._ratio(metric) if metric == "output_throughput" else None
-        return explain(throughput, self._tokens_per_step_ratio(), self._ratio("step_time_ms"))
+    def _limit(self, metric: str) -> float | None:
+        return {**self.limits, **(self.timed.limits if self.timed else {})}.get(metric)
+
+    def _stages_now(self) -> StageSamples:
+        timed = self.facts.timed
+        return {s: timed[f"{s}_ms"] for s in STAGES if f"{s}_ms" in timed}
+
+    def _stages_before(self) -> StageSamples:
+        stored = self.timed.metrics if self.timed else {}
+        return {s: stored[f"{s}_ms"].samples for s in STAGES if f"{s}_ms" in stored}
+
+    def _other_texts(self, metric: str) -> Verdict | None:
+        return length_shift(
+            self.facts.cell,
+            metric,
+            self.facts.exact.output_tokens,
+            self.exact.metrics.output_tokens if self.exact else None,
+            value=self.facts.median(metric),
+            unit=unit_of(metric),
+        )
 
     def _ratio(self, metric: str) -> float | None:
-        samples = self.measurement.draftgate.timed.get(metric)
+        now, before = self.facts.median(metric), self._stored(metric)
+        return now / before if now and before else None
+
+    def _change(self, metric: str) -> float | None:
+        now, before = self.facts.median(metric), self._stored(metric)
+        return None if now is None or before is None else now - before
+
+    def _stored(self, metric: str) -> float | None:
         stored = self.timed.metrics.get(metric) if self.timed else None
-        return statistics.median(samples) / stored.median if samples and stored else None
+        return stored.median if stored else None
 
     def _tokens_per_step_ratio(self) -> float | None:
-        now = self.measurement.draftgate.exact.tokens_per_step
+        now = self.facts.exact.tokens_per_step
         before = self.exact.metrics.tokens_per_step if self.exact else None
         return now / before if now and before else None

@@ -14,7 +14,8 @@ class VerdictKind(StrEnum):
     REGRESSED = "REGRESSED"
     """Exact: another value, not higher. Timed: a loss beyond the limit, significant."""
     SUSPECT = "SUSPECT"
-    """As REGRESSED by the stored baseline, but a reference stage may still confirm or clear it."""
+    """A loss beyond the limit, significant by itself, but perhaps chance among the manifest's
+    comparisons, or to be confirmed against a reference."""
     STALE = "STALE"
     """The baseline was taken over other prompts (workload hash)."""
     IMPLAUSIBLE = "IMPLAUSIBLE"
@@ -33,20 +34,25 @@ class VerdictKind(StrEnum):
     """Exact: equal. Timed: no loss beyond the limit."""
 
 
-ALWAYS_FAILING = frozenset(
-    {VerdictKind.INVALID, VerdictKind.REGRESSED, VerdictKind.SUSPECT, VerdictKind.STALE}
-)
+ALWAYS_FAILING = frozenset({VerdictKind.INVALID, VerdictKind.REGRESSED, VerdictKind.STALE})
 
 
 @dataclass(frozen=True)
 class FailurePolicy:
-    """What fails beyond `ALWAYS_FAILING` and an implausible exact metric."""
+    """What fails beyond `ALWAYS_FAILING` and an implausible exact metric.
 
+    ``suspect``: where a reference was asked for, and could not confirm. Without one a suspect is
+    listed with the way to confirm it: what blocks has to survive the manifest's comparisons.
+    """
+
+    suspect: bool = True
     require_baseline: bool = False
     implausible_timed: bool = False
 
     def fails(self, kind: VerdictKind, *, exact: bool) -> bool:
         """Whether a verdict of this kind is a failing test."""
+        if kind is VerdictKind.SUSPECT:
+            return self.suspect
         if kind is VerdictKind.UNBASELINED:
             return self.require_baseline
         if kind is VerdictKind.IMPLAUSIBLE:

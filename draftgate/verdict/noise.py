@@ -14,17 +14,21 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-Sessions = Sequence[Sequence[float]]
-"""Samples of a metric: one inner sequence a session, one positive value a round."""
+from draftgate.measure.sessions import Sessions
 
 MEDIAN_VARIANCE = math.pi / 2  # of a median, relative to the mean's (normal noise)
 
 
 @dataclass(frozen=True)
 class NoiseModel:
-    """``session_sd_floor``: least relative shift between process starts, in (0, 1)."""
+    """Least relative shifts (standard deviations), in (0, 1), whatever the samples show.
+
+    ``session_sd_floor``: between sessions, hours or days apart. ``start_sd_floor``: between process
+    starts in the same minutes, as the sides of interleaved pairs are.
+    """
 
     session_sd_floor: float = 0.01
+    start_sd_floor: float = 0.005
 
 
 @dataclass(frozen=True)
@@ -37,70 +41,97 @@ class Difference:
 
     def p_below(self) -> float:
         """One-sided p of "the value is not below the baseline"."""
-        from scipy.special import stdtr  # scipy.stats takes a second to import
-
-        return float(stdtr(self.dof, self.log_ratio / self.standard_error))
+        return self._tail(self.log_ratio)
 
     def p_above(self) -> float:
         """One-sided p of "the value is not above the baseline"."""
-        return 1 - self.p_below()
+        return self._tail(-self.log_ratio)
+
+    def quantile(self, probability: float) -> float:
+        """Of the noise of the log ratio."""
+        from scipy.special import stdtrit
+
+        return float(stdtrit(self.dof, probability)) * self.standard_error
 
     def half_width(self, level: float = 0.95) -> float:
         """Half the confidence interval of the log ratio."""
-        from scipy.special import stdtrit
+        return self.quantile((1 + level) / 2)
 
-        return float(stdtrit(self.dof, (1 + level) / 2)) * self.standard_error
+    def _tail(self, log_ratio: float) -> float:
+        from scipy.special import stdtr  # scipy.stats takes a second to import
+
+        return float(stdtr(self.dof, log_ratio / self.standard_error))
+
+
+def log_gain(change: float, higher_is_better: bool) -> float:
+    """A relative change for the better (negative: for the worse) on the scale of log gains."""
+    return math.log1p(change) if higher_is_better else -math.log1p(-change)
+
+
+def squares(values: Sequence[float]) -> float:
+    """Sum of squared deviations from the mean; thousands of short lists, so neither `statistics`
+    (exact fractions) nor numpy."""
+    mean = statistics.fmean(values)
+    return math.fsum((value - mean) ** 2 for value in values)
+
+
+def pooled(parts: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Standard error and Welch-Satterthwaite degrees of freedom of summed (variance, dof) parts."""
+    variance = math.fsum(part for part, _ in parts)
+    spread = math.fsum(part**2 / dof for part, dof in parts if part)
+    return math.sqrt(variance), variance**2 / spread if spread else math.inf
 
 
 def difference(value: Sessions, baseline: Sessions, model: NoiseModel) -> Difference:
     """Compare session medians in logs; all samples positive, no empty session."""
-    groups = [_Group.of(value), _Group.of(baseline)]
+    groups = [SessionGroup.of(value), SessionGroup.of(baseline)]
     parts = [_between(groups, model), *((g.noise, g.round_dof) for g in groups)]
-    variance = math.fsum(part for part, _ in parts)
-    spread = math.fsum(part**2 / dof for part, dof in parts if part)
-    return Difference(
-        log_ratio=groups[0].mean - groups[1].mean,
-        standard_error=math.sqrt(variance),
-        dof=variance**2 / spread if spread else math.inf,
-    )
+    return Difference(groups[0].mean - groups[1].mean, *pooled(parts))
 
 
 @dataclass(frozen=True)
-class _Group:
-    """Sessions of one side. ``noise``: what round noise adds to the variance of ``mean``."""
+class SessionGroup:
+    """Sessions of one side, in logs.
+
+    ``mean``: of the session medians, whose variance is ``median_variance``. ``noise``: what round
+    noise, of variance ``round_variance``, adds to the variance of ``mean``.
+    """
 
     mean: float
     sessions: int
     median_variance: float
     noise: float
+    round_variance: float
     round_dof: int
 
     @classmethod
-    def of(cls, samples: Sessions) -> _Group:
+    def of(cls, samples: Sessions) -> SessionGroup:
+        """All samples positive, no empty session."""
         logs = [[math.log(value) for value in session] for session in samples]
         medians = [statistics.median(session) for session in logs]
         round_dof = sum(map(len, logs)) - len(logs)
-        within = sum(statistics.variance(s) * (len(s) - 1) for s in logs if len(s) > 1)
-        round_variance = within / round_dof if round_dof else 0.0
+        round_variance = math.fsum(map(squares, logs)) / round_dof if round_dof else 0.0
         median_noise = [round_variance * _median_factor(len(s)) / len(s) for s in logs]
         return cls(
             mean=statistics.fmean(medians),
             sessions=len(logs),
-            median_variance=statistics.variance(medians) if len(medians) > 1 else 0.0,
+            median_variance=squares(medians) / (len(medians) - 1) if len(medians) > 1 else 0.0,
             noise=statistics.fmean(median_noise) / len(logs),
+            round_variance=round_variance,
             round_dof=round_dof,
         )
 
     @property
     def shift_variance(self) -> float:
-        """Variance between sessions beyond what their rounds' noise explains."""
-        return max(0.0, self.median_variance - self.noise * self.sessions)
+        """Variance between sessions beyond what their rounds' noise explains; may be negative."""
+        return self.median_variance - self.noise * self.sessions
 
 
-def _between(groups: Sequence[_Group], model: NoiseModel) -> tuple[float, float]:
+def _between(groups: Sequence[SessionGroup], model: NoiseModel) -> tuple[float, float]:
     """What the shift between sessions adds to the variance, and its degrees of freedom."""
     dof = sum(g.sessions - 1 for g in groups)
-    seen = sum(g.shift_variance * (g.sessions - 1) for g in groups) / dof if dof else 0.0
+    weighted = (max(0.0, g.shift_variance) * (g.sessions - 1) for g in groups)
+    seen = math.fsum(weighted) / dof if dof else 0.0
     floor = model.session_sd_floor**2
     variance = max(seen, floor)
     share = sum(1 / g.sessions for g in groups)

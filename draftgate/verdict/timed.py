@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import math
-import statistics
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
+from draftgate.measure.sessions import Sessions, median_of
 from draftgate.verdict.kinds import VerdictKind
-from draftgate.verdict.noise import Difference, NoiseModel, Sessions, difference
+from draftgate.verdict.noise import difference
 from draftgate.verdict.precondition import NO_BASELINE
+from draftgate.verdict.rule import TimedRule, kind_of, weighed
 from draftgate.verdict.verdict import Verdict
-
-
-@dataclass(frozen=True)
-class TimedRule:
-    """``alpha``: significance. ``implausible_gain``: relative. ``min_rounds``: of either side."""
-
-    alpha: float = 0.05
-    implausible_gain: float = 0.20
-    min_rounds: int = 3
-    noise: NoiseModel = field(default_factory=NoiseModel)
 
 
 def judge_timed(
@@ -38,8 +29,9 @@ def judge_timed(
     """Judge one timed metric against its baseline.
 
     ``limit``: largest tolerated relative loss, in (0, 1). ``cause`` (see `cause.explain`) is kept
-    where the value moved. ``can_confirm``: a reference stage follows, so a loss is SUSPECT, not
-    yet REGRESSED. Raises ValueError on a limit outside (0, 1).
+    where the value moved. A loss is REGRESSED where its p survives Bonferroni over
+    ``rule.family_size``, else SUSPECT; ``can_confirm``: a reference stage follows (`confirm`), so
+    every loss is SUSPECT. Raises ValueError on a limit outside (0, 1).
     """
     if not 0 < limit < 1:
         raise ValueError(f"{metric}: a limit of {limit} is not in (0, 1)")
@@ -63,44 +55,24 @@ def judge_timed(
         few = f"fewer than {rule.min_rounds} rounds"
         return replace(verdict, verdict=VerdictKind.UNDERPOWERED, evidence=few)
     moved = difference(_filled(samples), _filled(baseline_samples), rule.noise)
-    kind = _kind(moved, limit, higher_is_better, rule)
+    kind = kind_of(moved, limit, higher_is_better, rule)
     if kind is VerdictKind.REGRESSED and can_confirm:
         kind = VerdictKind.SUSPECT
     quiet = kind in (VerdictKind.OK, VerdictKind.UNSTABLE)
     return replace(
-        verdict,
+        weighed(verdict, moved, rule),
         verdict=kind,
-        ratio=math.exp(moved.log_ratio),
-        ci_low=math.exp(moved.log_ratio - moved.half_width()),
-        ci_high=math.exp(moved.log_ratio + moved.half_width()),
-        p=moved.p_below() if higher_is_better else moved.p_above(),
+        evidence=_doubt(rule, can_confirm) if kind is VerdictKind.SUSPECT else "",
         cause="" if quiet else cause,
     )
 
 
-def _kind(moved: Difference, limit: float, higher: bool, rule: TimedRule) -> VerdictKind:
-    """Monotone: at the same noise, a smaller value never gets a better verdict."""
-    gain = moved.log_ratio if higher else -moved.log_ratio
-    p_loss, p_gain = moved.p_below(), moved.p_above()
-    if not higher:
-        p_loss, p_gain = p_gain, p_loss
-    tolerated = _log_gain(-limit, higher)
-    if gain < tolerated and p_loss < rule.alpha:
-        return VerdictKind.REGRESSED
-    if p_gain < rule.alpha and gain > _log_gain(rule.implausible_gain, higher):
-        return VerdictKind.IMPLAUSIBLE
-    if p_gain < rule.alpha and gain > _log_gain(limit, higher):
-        return VerdictKind.IMPROVED
-    half = moved.half_width()
-    # A wide interval that still excludes a loss at the limit has answered the question.
-    if half > -tolerated and gain - half <= tolerated:
-        return VerdictKind.UNSTABLE
-    return VerdictKind.OK
-
-
-def _log_gain(change: float, higher_is_better: bool) -> float:
-    """A relative change for the better (negative: for the worse) on the scale of log gains."""
-    return math.log1p(change) if higher_is_better else -math.log1p(-change)
+def _doubt(rule: TimedRule, can_confirm: bool) -> str:
+    if can_confirm:
+        return "to be confirmed against the reference"
+    return (
+        f"may be chance among {rule.family_size} comparisons; confirm with --perf-reference PYTHON"
+    )
 
 
 def _filled(samples: Sessions) -> Sessions:
@@ -116,6 +88,4 @@ def _positive(samples: Sessions) -> bool:
 
 
 def _middle(samples: Sessions) -> float | None:
-    """Median of session medians: what a report shows."""
-    medians = [statistics.median(session) for session in samples if session]
-    return statistics.median(medians) if medians else None
+    return median_of(samples) if any(samples) else None

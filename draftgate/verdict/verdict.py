@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from draftgate.verdict.kinds import FailurePolicy, VerdictKind
 from draftgate.verdict.line import first_line
+from draftgate.verdict.sensitivity import Sensitivity
 
 Value = float | int | str | tuple[float, ...]
+
+RECORD_KEYS = (
+    *("cell", "metric", "verdict", "value", "baseline", "unit", "ratio"),
+    *("ci_low", "ci_high", "p", "n", "limit", "cause"),
+)
+"""DESIGN section 10; others script against these names."""
 
 
 @dataclass(frozen=True)
@@ -17,8 +24,9 @@ class Verdict:
 
     ``ratio``, ``ci_low``, ``ci_high``: value / baseline and its 95 % confidence interval, raw (not
     turned so that more is better). ``limit``: largest tolerated relative loss, 0.0 where compared
-    with ``==``, None where nothing was compared. ``n``: samples of the value. The last three serve
-    the line and are not part of the record; ``counted`` is what ``n`` counts.
+    with ``==``, None where nothing was compared. ``n``: samples of the value. From ``evidence`` on
+    the fields serve lines and reports and are not part of the record; ``counted`` is what ``n``
+    counts.
     """
 
     cell: str
@@ -37,6 +45,7 @@ class Verdict:
     evidence: str = ""
     counted: str = "rounds"
     higher_is_better: bool = True
+    sensitivity: Sensitivity | None = None
 
     @property
     def exact(self) -> bool:
@@ -53,6 +62,5 @@ class Verdict:
 
     def record(self) -> dict[str, Any]:
         """The flat record of ``verdicts.json``: JSON types only."""
-        data = asdict(self)
-        del data["evidence"], data["counted"], data["higher_is_better"]
+        data = {name: getattr(self, name) for name in RECORD_KEYS}
         return {**data, "verdict": self.verdict.value, "cause": self.cause or None}

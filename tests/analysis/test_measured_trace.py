@@ -15,10 +15,11 @@ from draftgate.engine.records import RequestRecord, RoundRecord, SpecCounters
 from draftgate.measure.record import Machine, Measurement, Provenance, Subject
 
 
-def write(path, *, k: int) -> Measurement:
+def write(path, *, k: int, prompt: tuple[int, ...] = ()) -> Measurement:
     request = RequestRecord(
         prompt_id="p0",
         prompt_tokens=9,
+        prompt_token_ids=prompt,
         output_token_ids=tuple(range(10)),
         finish_reason="stop",
         ttft_s=0.1,
@@ -69,6 +70,13 @@ def test_the_control_has_tokens_and_no_acceptance(tmp_path) -> None:
     trace = open_trace(tmp_path / "cell.json")
     assert trace.requests[0].output_ids.tolist() == list(range(10))
     assert trace.requests[0].acceptance == {}
+
+
+def test_prompts_are_known_where_the_record_keeps_them(tmp_path) -> None:
+    write(tmp_path / "cell.json", k=3, prompt=tuple(range(9)))
+    trace = open_trace(tmp_path / "cell.json")
+    assert trace.prompts_known
+    assert trace.requests[0].prompt_ids.tolist() == list(range(9))
 
 
 def test_a_damaged_cell_is_refused(tmp_path) -> None:

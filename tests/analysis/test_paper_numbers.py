@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from draftgate.analysis.across_requests import spread
 from draftgate.analysis.choices import Accounting
 from draftgate.analysis.cost_models import H100_LLAMA31_8B_BY_K
 from draftgate.analysis.open_trace import open_trace
 from draftgate.analysis.policies import Fixed, Oracle
 from draftgate.analysis.simulate import Setup, simulate
+from draftgate.analysis.steps import trace_steps
 
 NAMES = {"instructcoder": "InstructCoder", "gsm8k": "GSM8K"}
 
@@ -58,3 +60,21 @@ def test_a_draft_cost_that_grows_with_k_moves_the_best_k_from_5_to_3(paper_trace
 
     assert best() == 5
     assert best(cost=H100_LLAMA31_8B_BY_K) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "workload", "proposer", "column", "tolerance"),
+    [
+        ("gsm8k", "GSM8K", "eagle3", "EAGLE-3", 0.02),
+        ("gsm8k", "GSM8K", "ngram", "ngram", 0.02),
+        ("instructcoder", "InstructCoder", "eagle3", "EAGLE-3", 0.02),
+        # Another draw of prompts: the spread over requests is 4.2 tokens.
+        ("instructcoder", "InstructCoder", "ngram", "ngram", 0.1),
+    ],
+)
+def test_acceptance_across_requests(
+    paper_trace, paper_figures, name, workload, proposer, column, tolerance
+) -> None:
+    published = paper_figures["table4_acceptance"][workload][column]
+    found = spread(trace_steps(open_trace(paper_trace(name)), proposer))
+    assert found.mean == pytest.approx(published[0], rel=tolerance)

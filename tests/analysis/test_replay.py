@@ -64,6 +64,17 @@ def test_emitted_counts_leading_agreement(output, cap, data) -> None:
     assert found.tolist() == [expected(j) for j in range(len(output))]
 
 
+def test_a_record_of_steps_is_compared_where_they_started() -> None:
+    prompt, output = ids(1, 4), ids(4, 4, 4, 4, 5, 5, 5)
+    # Steps at 1 and 4; the entries between are what was left of them, not drafts of their own.
+    entries = {"ngram": np.array([1, 3, 2, 1, 1, 2, 1])}
+    request = TraceRequest("0", 2, prompt, output, entries, np.array([1, 4, 5]))
+    trace = Trace("mine", Path("mine.json"), (request,), cap=2)
+    replayed = replay(trace, Method("ngram", 5), Repeater(5))
+    assert replayed.emitted[0].tolist() == [5, 4, 3, 2, 1, 3, 2]
+    assert record_of(replayed)["agreement"] == 1.0
+
+
 def test_a_record() -> None:
     trace = one_request([1, 4], [4, 4, 4, 5, 5], ngram=[4, 3, 2, 2, 2])
     replayed = replay(trace, Method("ngram", 2, 3, 7), Repeater(2))

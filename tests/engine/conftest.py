@@ -19,7 +19,7 @@ FAKE_FORK_SERVER = Path(__file__).with_name("fake_forking.py")
 def _forked(behaviour: str, servers: list[ForkServer]) -> Launch:
     def launch(_: Sequence[str], env: Mapping[str, str], log_path: Path) -> ChildProcess:
         command = (sys.executable, str(FAKE_FORK_SERVER), behaviour)
-        servers.append(ForkServer(env, log_path.with_suffix(".server.log"), command))
+        servers.append(ForkServer(command, env, log_path.with_suffix(".server.log")))
         return servers[-1].launch(log_path)
 
     return launch

@@ -24,7 +24,7 @@ from draftgate.engine.protocol import (
     RunRound,
     Shutdown,
 )
-from draftgate.engine.records import RoundRecord
+from draftgate.engine.records import EngineMemory, RoundRecord
 
 INFO = EngineInfo(
     vllm="0",
@@ -43,7 +43,14 @@ INFO = EngineInfo(
     cores=(0,),
     threads=1,
     startup_s=0.0,
-    rss_bytes=1,
+    memory=EngineMemory(
+        kv_cache_bytes=1024,
+        kv_blocks=2,
+        block_size=16,
+        kv_cache_dtype="float32",
+        weight_bytes=1,
+        rss_bytes=1,
+    ),
 )
 
 

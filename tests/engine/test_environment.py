@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from draftgate.engine.environment import ISA_PIN, child_environment, find_openmp
+from draftgate.engine.environment import ISA_PIN, child_environment
 from draftgate.engine.placement import Placement, place
 from draftgate.engine.spec import EngineSpec
 
@@ -70,14 +70,6 @@ def test_the_hub_is_left_alone_where_everything_is_local(
     config = {"method": "eagle3", "model": draft} if draft else None
     env = environment(spec=EngineSpec(model=model, speculative_config=config))
     assert (env.get("HF_HUB_OFFLINE") == "1") is offline
-
-
-def test_find_openmp(tmp_path: Path) -> None:
-    assert find_openmp(tmp_path) is None
-    library = tmp_path / "lib" / "libiomp5.so"
-    library.parent.mkdir()
-    library.touch()
-    assert find_openmp(tmp_path) == library
 
 
 @given(st.sets(st.integers(0, 63), min_size=1), st.integers(1, 4), st.data())

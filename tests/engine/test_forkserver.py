@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from conftest import FAKE_FORK_SERVER
 from draftgate.engine import EngineError, EngineHost, EngineSpec, RoundRequest
 from draftgate.engine.forkserver import ForkServer
 from draftgate.engine.process import ChildProcess
+
+FAKE_FORK_SERVER = Path(__file__).with_name("fake_forking.py")
 
 Gone = Callable[[int], bool]
 
@@ -28,7 +29,7 @@ def server(tmp_path: Path) -> Iterator[ForkServer]:
 
 def _server(tmp_path: Path, behaviour: str) -> ForkServer:
     command = (sys.executable, str(FAKE_FORK_SERVER), behaviour)
-    return ForkServer(os.environ, tmp_path / "server.log", command)
+    return ForkServer(command, os.environ, tmp_path / "server.log")
 
 
 def _host(server: ForkServer, label: str, log_dir: Path) -> EngineHost:

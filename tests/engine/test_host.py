@@ -144,6 +144,13 @@ def test_a_slow_start_within_its_timeout_is_no_failure(fake_host: Make) -> None:
         assert host.alive
 
 
+def test_a_dead_engine_says_so_every_time(fake_host: Make, one_prompt: RoundRequest) -> None:
+    with fake_host("crash") as host:
+        for _ in range(2):
+            with pytest.raises(EngineError, match="was killed by SIGSEGV"):
+                host.generate(one_prompt)
+
+
 def test_a_command_that_does_not_exist(tmp_path: Path) -> None:
     spec, command = EngineSpec(model="/models/fake"), ("/no/such/python",)
     host = EngineHost(spec, label="a", log_dir=tmp_path, command=command, on_cpu=True)

@@ -13,26 +13,43 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from draftgate.engine.channel import Channel, ChannelClosed, ChannelTimeout
+from draftgate.engine.drafts import DraftPlan, Recording
 from draftgate.engine.placement import Placement
+from draftgate.engine.probe import (
+    Completion,
+    Probe,
+    ProbeOutput,
+    ProbeRequest,
+    ProbeResult,
+    Sampling,
+    TokenLogprob,
+)
 from draftgate.engine.protocol import (
     HEADER,
     MAX_FRAME_BYTES,
     Failed,
     Hello,
+    ProbeDone,
     Progress,
     ProtocolError,
     Ready,
     RoundDone,
     RoundPrompt,
     RoundRequest,
+    RunProbe,
     RunRound,
+    Score,
+    Scored,
     Shutdown,
     Start,
+    Tokenize,
+    Tokenized,
     body_length,
     decode,
     encode,
 )
 from draftgate.engine.records import RequestRecord, RoundRecord, SpecCounters
+from draftgate.engine.scores import ScoredText, Scoring, TokenScore
 from draftgate.engine.spec import EngineSpec
 
 counts = st.integers(0, 10**6)
@@ -79,6 +96,52 @@ requests = st.builds(
     ),
     batch_size=st.integers(1, 512),
     max_tokens=st.integers(1, 10**5),
+    drafts=st.none()
+    | st.builds(
+        DraftPlan,
+        rule=st.sampled_from(["oracle", "ragged"]),
+        recordings=st.lists(st.builds(Recording, prompt=st.just((1,)), output=tokens)).map(tuple),
+    ),
+)
+probes = st.builds(
+    Probe,
+    requests=st.builds(
+        ProbeRequest,
+        request_id=st.text(),
+        prompt=st.just((1, 2)),
+        sampling=st.builds(
+            Sampling,
+            logit_bias=st.none() | st.dictionaries(counts, seconds, max_size=2),
+            stop=st.lists(st.text(), max_size=2).map(tuple),
+            choice=st.none() | st.just(("yes", "no")),
+        ),
+    ).map(lambda request: (request,)),
+)
+positions = st.lists(
+    st.builds(TokenLogprob, token_id=counts, logprob=seconds, rank=counts).map(lambda x: (x,)),
+    max_size=2,
+).map(tuple)
+probe_results = st.builds(
+    ProbeResult,
+    outputs=st.builds(
+        ProbeOutput,
+        request_id=st.text(),
+        completions=st.builds(
+            Completion,
+            token_ids=tokens,
+            text=st.text(),
+            finish_reason=st.none() | st.just("stop"),
+            stop_reason=st.none() | counts | st.text(),
+            logprobs=st.none() | positions,
+        ).map(lambda completion: (completion,)),
+    ).map(lambda output: (output,)),
+    steps=counts,
+    preemptions=counts,
+    counters=st.none() | counters,
+)
+scores = st.builds(TokenScore, gap=seconds, mass=seconds, below=seconds, below_id=seconds)
+scorings = st.builds(
+    Scoring, texts=st.just((ScoredText(token_ids=(1, 2, 3), start=2),)), temperature=st.just(0.7)
 )
 messages = st.one_of(
     st.builds(Hello, pid=counts),
@@ -87,6 +150,12 @@ messages = st.one_of(
     st.builds(RunRound, request=requests),
     st.builds(Progress, done=counts, total=counts),
     st.builds(RoundDone, record=round_records),
+    st.builds(Tokenize, texts=st.lists(st.text()).map(tuple)),
+    st.builds(Tokenized, token_ids=st.lists(tokens).map(tuple)),
+    st.builds(RunProbe, probe=probes),
+    st.builds(ProbeDone, result=probe_results),
+    st.builds(Score, scoring=scorings),
+    st.builds(Scored, scores=st.lists(scores, max_size=2).map(lambda row: (tuple(row),))),
     st.builds(Failed, stage=st.just("round"), reason=st.text(), fatal=st.booleans()),
     st.just(Shutdown()),
 )
@@ -120,6 +189,8 @@ def test_any_cut_of_the_stream_yields_the_same_messages(sent: list[Any], data: A
                     received.append(channel.receive(0.0001))
             except ChannelTimeout:
                 pass
+    while len(received) < len(sent):  # a busy machine may not have read it all in that time
+        received.append(channel.receive(5))
     channel.close()
     assert received == sent
 

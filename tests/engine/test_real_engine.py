@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import threading
@@ -13,6 +14,7 @@ import psutil
 import pytest
 from random_model import write_checkpoint
 
+from draftgate.analysis.memory import kv_bytes_per_token
 from draftgate.engine import (
     EngineError,
     EngineHost,
@@ -122,6 +124,7 @@ def test_counters_are_the_sums_over_requests(rounds: tuple[RoundRecord, RoundRec
 def test_the_chat_template_counts_as_prompt(rounds: tuple[RoundRecord, RoundRecord]) -> None:
     for request, prompt in zip(rounds[0].requests, PROMPTS, strict=True):
         assert request.prompt_tokens == len(prompt.text.split()) + 2  # <user> and <assistant>
+        assert len(request.prompt_token_ids) == request.prompt_tokens
 
 
 def test_rounds_repeat_exactly(
@@ -137,6 +140,7 @@ def test_replicated_runs_copies_side_by_side(arms: tuple[EngineHost, EngineHost]
     request = MIXED.model_copy(update={"prompts": PROMPTS[:2], "batch_mode": "replicated"})
     record = arms[0].generate(request)
     assert [r.prompt_id for r in record.requests] == ["p0"] * 4 + ["p1"] * 4
+    assert [bool(r.prompt_token_ids) for r in record.requests] == [True, False, False, False] * 2
     assert len(set(outputs(record))) == 2
     assert record.steps == sum(len(outputs(record)[index]) for index in (0, 4))
 
@@ -146,6 +150,35 @@ def test_sampling_follows_its_seed(arms: tuple[EngineHost, EngineHost]) -> None:
     first, second = arms[0].generate(hot), arms[0].generate(hot)
     other = arms[0].generate(hot.model_copy(update={"seed": 7}))
     assert outputs(first) == outputs(second) != outputs(other)
+
+
+@pytest.mark.parametrize("index", [0, 1])
+def test_a_staged_round_is_the_same_round_with_every_step_seen(
+    arms: tuple[EngineHost, EngineHost], rounds: tuple[RoundRecord, RoundRecord], index: int
+) -> None:
+    staged = arms[index].generate(MIXED.model_copy(update={"stages": True}))
+    assert outputs(staged) == outputs(rounds[index])
+    steps = staged.stages
+    assert steps is not None
+    assert steps.clock == "host"
+    assert len(steps.step_ms) == staged.steps
+    assert sum(steps.prefill_tokens) == sum(r.prompt_tokens for r in staged.requests)
+    assert max(steps.requests) == MIXED.batch_size
+    drafted = staged.counters.draft_tokens if staged.counters else 0
+    assert sum(steps.drafted_tokens) == drafted
+    assert (sum(steps.draft_ms) > 0) == (index == 1)
+    assert {"forward", "logits", "sample", "schedule", "update"} <= steps.scopes_ms.keys()
+    assert arms[index].generate(MIXED).stages is None
+
+
+def test_the_cache_is_what_the_config_says(
+    arms: tuple[EngineHost, EngineHost], model: Path
+) -> None:
+    config = json.loads((model / "config.json").read_text())
+    for host in arms:
+        memory = host.info.memory
+        assert memory.kv_bytes_per_token == kv_bytes_per_token(config, memory.kv_cache_dtype)
+        assert memory.kv_blocks * memory.block_size >= MAX_MODEL_LEN
 
 
 def test_info(arms: tuple[EngineHost, EngineHost]) -> None:

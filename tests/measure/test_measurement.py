@@ -103,6 +103,27 @@ def test_token_ids_are_stored_once():
     assert stored == [True, True] + [False] * 6
 
 
+def test_prompts_are_stored_once_and_read_back(tmp_path):
+    told = example_round(requests=[example_request(prompt_token_ids=tuple(range(10)))])
+    original = measurement(rounds=[told, told], control_rounds=())
+    assert original.to_json().count("prompt_token_ids") == 1
+    original.write(tmp_path / "cell.json")
+    first, second = Measurement.read(tmp_path / "cell.json").draftgate.rounds
+    assert first.requests[0].prompt_token_ids == second.requests[0].prompt_token_ids
+    assert first.requests[0].prompt_token_ids == tuple(range(10))
+
+
+def test_a_record_of_schema_1_is_read_without_prompts(tmp_path):
+    data = json.loads(measurement().to_json())
+    data["draftgate"]["schema_version"] = 1
+    for record in (*data["draftgate"]["rounds"], *data["draftgate"]["control_rounds"]):
+        for request in record["requests"]:
+            request.pop("prompt_token_ids", None)
+    (tmp_path / "old.json").write_text(json.dumps(data))
+    read = Measurement.read(tmp_path / "old.json").draftgate
+    assert read.rounds == measurement().draftgate.rounds
+
+
 @given(st.lists(rounds(k=2), max_size=4))
 def test_packing_loses_nothing(records):
     plain = json.loads(json.dumps(pack(records)))
@@ -122,12 +143,16 @@ def edit(**changes):
         ("[]", "key draftgate is missing"),
         ("{}", "key draftgate is missing"),
         (edit(schema_version="x"), "schema_version"),
-        (edit(schema_version=99), "newer than this draftgate reads (up to 1); upgrade"),
+        (edit(schema_version=99), "newer than this draftgate reads (up to 2); upgrade"),
         (edit(rounds=7), "draftgate.rounds"),
         (edit(rounds=[{}]), "draftgate.rounds"),
         (edit(rounds=[]), "draftgate.control_rounds"),
         (edit(subject={}), "draftgate.subject"),
         (edit(surprise=1), "draftgate.surprise"),
+        (
+            measurement().to_json().replace('"prompt_token_ids":[]', '"prompt_token_ids":[5]', 1),
+            "1 token ids and prompt_tokens 10",
+        ),
         (measurement().to_json().replace("[1,2,3,4,5,6]", "[1,2,3,4,5,8]"), "outputs_hash"),
     ],
 )

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from fake_engines import FakeEngines, died
+from fake_engines import KV_BYTES_PER_TOKEN, FakeEngines, died
 
 from draftgate.engine.errors import EngineError
 from draftgate.measure.arms import Arms
@@ -154,6 +154,49 @@ def test_the_watcher_hears_of_every_round(setting):
         (ARM, "arm"),
         (ARM, "control"),
     ]
+
+
+def staged_profile():
+    return {**PROFILE, "plan": {**PROFILE["plan"], "stages": True}}
+
+
+def test_stages_take_one_round_more_behind_the_timed_ones():
+    setting = Setting(staged_profile())
+    measured = setting.session.measured(setting.cells[ARM])
+    assert measured.broken == ()
+    block = measured.measurement.draftgate
+    assert block.stages.shares["draft"] > 0
+    assert {"draft_ms", "verify_ms"} <= block.timed.keys()
+    assert len(block.rounds) == 2
+    assert setting.watcher.told[-1] == (ARM, "stages")
+    [arm] = [h for h in setting.engines if h.label == "tiny/ngram-k3"]
+    assert [r.stages for r in arm.requests] == [False] * 4 + [True]
+
+
+def test_a_cell_that_is_not_timed_has_no_stages():
+    setting = Setting(staged_profile())
+    assert setting.session.measured(setting.cells[UNTIMED]).measurement.draftgate.stages is None
+    assert setting.rounds_of("tiny/ngram-k3") == 1
+
+
+def test_a_staged_round_with_other_tokens_breaks_an_identity():
+    setting = Setting(staged_profile())
+
+    def drift(record):
+        if record.stages is None:
+            return record
+        first, *others = record.requests
+        changed = first.model_copy(update={"finish_reason": "length"})
+        return record.model_copy(update={"requests": (changed, *others)})
+
+    setting.engines["tiny/ngram-k3"].alter = drift
+    broken = setting.session.measured(setting.cells[ARM]).broken
+    assert {b.identity for b in broken} == {"rounds_agree"}
+
+
+def test_the_engine_s_memory_is_kept(setting):
+    memory = setting.session.measured(setting.cells[ARM]).measurement.draftgate.memory
+    assert memory.kv_bytes_per_token == KV_BYTES_PER_TOKEN
 
 
 def test_a_caller_may_time_the_rounds_itself(setting):

@@ -22,11 +22,12 @@ def test_workers_of_xdist_measure_nothing(
     run: Run, project: Path, engines: FakeEngines, profile: str
 ) -> None:
     (project / "small.toml").write_text(profile)
-    result = run("-n", "1", "-k", "test_identities")
+    result = run("-n", "1", "-k", "test_identities", "--update-baselines", "--prune-baselines")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["*cells share the machine's cores: run perf tests without -n"])
     assert "INTERNALERROR" not in result.stdout.str()
     assert not (project / "results").exists()
+    assert not (project / "baselines").exists()
     assert not engines.hosts
 
 

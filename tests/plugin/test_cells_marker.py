@@ -18,12 +18,27 @@ ALL = 8
         ("@pytest.mark.cells(timed=True)", 3),
         ("@pytest.mark.cells(timed=True, speculative=True)", 2),
         ("@pytest.mark.cells(timed=False)", ALL),
+        ("@pytest.mark.cells(staged=True)", 0),
+        ("@pytest.mark.cells(scripted=True)", 0),
     ],
 )
 def test_it_selects_cells(run: Run, pytester: pytest.Pytester, marker: str, cells: int) -> None:
     pytester.makepyfile(f"import pytest\n\n\n{marker}\ndef test_mine(cell, perf):\n    pass\n")
     result = run("--collect-only", "-q", "test_it_selects_cells.py", "-k", "test_mine")
     assert len([line for line in result.outlines if "::test_mine[" in line]) == cells
+
+
+def test_a_test_without_cells_is_not_there_rather_than_skipped(
+    run: Run, pytester: pytest.Pytester
+) -> None:
+    pytester.makepyfile(
+        "import pytest\n\n\n@pytest.mark.cells(staged=True)\ndef test_mine(cell, perf):\n    pass\n"
+        "\n\ndef test_unrelated():\n    pass\n"
+    )
+    result = run(
+        "test_a_test_without_cells_is_not_there_rather_than_skipped.py", "-k", "mine or unrelated"
+    )
+    result.assert_outcomes(passed=1)
 
 
 def test_untimed_cells_have_no_throughput_test(run: Run) -> None:
@@ -39,7 +54,7 @@ def test_untimed_cells_have_no_throughput_test(run: Run) -> None:
         (
             "@pytest.mark.cells(speculatve=True)",
             "cell, perf",
-            "marker cells(speculatve=): it takes speculative=, timed=",
+            "marker cells(speculatve=): it takes speculative=, timed=, staged=, scripted=",
         ),
         ("@pytest.mark.cells('gsm8k')", "cell, perf", "marker cells('gsm8k'): it takes *"),
         ("", "perf", "the fixture `perf` needs the argument `cell` beside it"),
@@ -91,7 +106,7 @@ def test_a_measurement_is_there_for_own_assertions(
         """
     )
     result = run("test_a_measurement_is_there_for_own_assertions.py", "-k", "test_mine")
-    result.assert_outcomes(passed=3, deselected=49)
+    result.assert_outcomes(passed=3, deselected=57)
     assert len(list((pytester.path / "results/1/cells").iterdir())) == 3
 
 

@@ -25,7 +25,7 @@ def test_an_arm_takes_down_its_own_cells_only(
     result = run()
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert cells_of(result) == {"tiny-ngram-k3-gsm8k-bs2", "tiny-ngram-k3-sharegpt-bs2"}
-    assert len(failures(result)) == 9 + 7  # every test of the two cells
+    assert len(failures(result)) == 10 + 7  # every test of the two cells
     for test, line in first_lines(result).items():
         cell = f"tiny/ngram-k3/{'gsm8k' if 'gsm8k' in test else 'sharegpt'}/bs2"
         reason = f"engine tiny/ngram-k3: {stage}: the child was killed by SIGKILL"
@@ -79,7 +79,7 @@ def test_an_engine_that_refuses_a_round_goes_on_with_its_other_cells(
     }
     result = run()
     assert cells_of(result) == {"tiny-ngram-k3-gsm8k-bs2"}
-    assert len(failures(result)) == 9  # a cell is tried once
+    assert len(failures(result)) == 10  # a cell is tried once
     assert all(line.endswith(refusal) for line in first_lines(result).values())
 
 
@@ -87,7 +87,7 @@ def test_a_dead_engine_makes_no_baseline(run: Run, engines: FakeEngines) -> None
     engines["tiny/ngram-k3"].fails_at = {0: died("tiny/ngram-k3", "start-up")}
     result = run("--update-baselines", "-k", "tiny-ngram-k3-gsm8k")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    assert len(failures(result)) == 9
+    assert len(failures(result)) == 10
 
 
 def test_rounds_without_a_request_are_no_measurement(run: Run, engines: FakeEngines) -> None:

@@ -21,7 +21,7 @@ def properties(path: Path) -> dict[str, dict[str, str]]:
 def test_every_test_says_what_it_judged(run: Run, project: Path, baselined: Path) -> None:
     assert run("--junitxml=junit.xml").ret == 0
     found = properties(project / "junit.xml")
-    assert len(found) == 49
+    assert len(found) == 52
     assert all(p["perf.cell"].replace("/", "-") in test for test, p in found.items())
     assert {p["perf.verdict"] for p in found.values()} == {"OK"}
     timed = found["test_speedup[tiny-ngram-k3-gsm8k-bs2]"]
@@ -38,7 +38,7 @@ def test_a_dead_cell_has_properties_and_a_complete_first_line(
     engines["tiny/ngram-k3"].fails_at = {0: died("tiny/ngram-k3", "start-up")}
     run("--junitxml=junit.xml", "-k", "tiny-ngram-k3-gsm8k")
     found = properties(project / "junit.xml")
-    assert len(found) == 9
+    assert len(found) == 10
     assert {(p["perf.cell"], p["perf.verdict"]) for p in found.values()} == {
         ("tiny/ngram-k3/gsm8k/bs2", "INVALID")
     }
@@ -48,5 +48,5 @@ def test_a_dead_cell_has_properties_and_a_complete_first_line(
         for case in suite
         for result in case.result
     ]
-    assert len(messages) == 9
+    assert len(messages) == 10
     assert all("INVALID tiny/ngram-k3/gsm8k/bs2 measurement; engine" in m for m in messages)

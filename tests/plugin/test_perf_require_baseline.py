@@ -28,6 +28,7 @@ def test_unbaselined_passes_loudly_with_the_command_that_mends_it(
     kinds = {v["metric"]: v["verdict"] for v in load("results/1/verdicts.json")}
     assert kinds.pop("outputs_equal_control") == "OK"  # the control is its baseline
     assert kinds.pop("identities") == "OK"
+    assert kinds.pop("kv_bytes_per_token") == "OK"  # the configs are its baseline
     assert set(kinds.values()) == {"UNBASELINED"}
 
 

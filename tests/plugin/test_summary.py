@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,13 @@ def test_a_row_a_cell_with_its_numbers(run: Run, baselined: Path) -> None:
     timed, untimed = rows["tiny/ngram-k3/gsm8k/bs2"], rows["tiny/ngram-k3/sharegpt/bs2"]
     assert [timed[i] for i in (2, 3, -1)] == ["±0", "%", "OK"]
     assert untimed[:2] == ["-", "-"]
-    assert lines[9:] == ["", "8 cells: 8 OK", "results: results/2"]
+    *counts, detectable, folder = lines[9:]
+    assert (counts, folder) == (["", "8 cells: 8 OK"], "results: results/2")
+    number = r"\d+\.\d(\.\.\d+\.\d)? %"
+    assert re.fullmatch(
+        rf"smallest detectable loss \(80 % power\): output_throughput {number}, speedup {number}",
+        detectable,
+    )
 
 
 def test_the_worst_comes_first(run: Run, engines: FakeEngines, baselined: Path) -> None:

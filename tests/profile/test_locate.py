@@ -40,7 +40,7 @@ def test_path(tmp_path: Path) -> None:
 def test_unknown_name_lists_the_known_ones() -> None:
     with pytest.raises(ProfileError, match="did you mean 'h100-qwen3-8b'") as caught:
         locate_profile("h100-qwen-8b")
-    assert "cpu, cpu-full" in str(caught.value)
+    assert "cpu, cpu-bound, cpu-full" in str(caught.value)
 
 
 def test_missing_path_and_folder(tmp_path: Path) -> None:

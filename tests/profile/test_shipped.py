@@ -36,10 +36,10 @@ def test_cpu_covers_with_few_prompts() -> None:
     profile = load_profile("cpu")
     prompts = {(c.workload.name, c.batch_size): c.workload.prompts for c in profile.cells()}
     assert prompts == {
-        **{(workload, 16): 32 for workload in WORKLOADS},
+        **{(workload, 16): 30 for workload in WORKLOADS},
         ("instructcoder", 1): 1,
         ("gsm8k", 1): 2,
-        ("cnn_dailymail", 4): 8,
+        ("cnn_dailymail", 4): 4,
     }
     timed = {(c.workload.name, c.batch_size) for c in profile.cells() if c.timed}
     assert timed == {*prompts} - {(workload, 16) for workload in WORKLOADS} | {("gsm8k", 16)}
@@ -109,8 +109,7 @@ def test_paper_profile_has_the_papers_sizes(name: str) -> None:
 @pytest.mark.parametrize("name", PAPER)
 def test_paper_profile_limits_are_tighter_than_on_cpu(name: str) -> None:
     ours, cpu = load_profile(name).limits.stated(), load_profile("cpu").limits.stated()
-    assert cpu == {"output_throughput": 0.15, "speedup": 0.10}
-    assert all(ours[metric] < cpu[metric] for metric in cpu)
+    assert all(ours[metric] < cpu[metric] for metric in ("output_throughput", "speedup"))
 
 
 def test_ngram_looks_up_three_to_seven_tokens_everywhere() -> None:

@@ -10,6 +10,7 @@ from draftgate.baseline.schema import StoredSamples, TimedBaseline
 from draftgate.engine.records import RequestRecord, RoundRecord
 from draftgate.measure.record import Machine, Measurement, Provenance, Subject
 from draftgate.verdict.cell import CellJudge
+from draftgate.verdict.facts import CellFacts
 from draftgate.verdict.kinds import VerdictKind
 
 HASH = "0" * 64
@@ -49,7 +50,7 @@ def measurement() -> Measurement:
 def judge(measurement: Measurement, limits: dict[str, float]) -> CellJudge:
     stored = StoredSamples.of([[20.0, 20.0, 20.0]])
     timed = TimedBaseline(workload_hash=HASH, metrics={"output_throughput": stored})
-    return CellJudge(measurement, (), None, timed, limits)
+    return CellJudge(CellFacts.of(measurement), (), None, timed, limits)
 
 
 def test_a_timed_metric_beyond_its_limit_is_judged(measurement: Measurement) -> None:
@@ -67,6 +68,50 @@ def test_a_timed_metric_without_a_limit_is_reported_and_not_judged(
 
 
 def test_a_broken_identity_makes_every_metric_invalid(measurement: Measurement) -> None:
-    judged = CellJudge(measurement, ("al_in_range: 7",), None, None, {})
+    judged = CellJudge(CellFacts.of(measurement), ("al_in_range: 7",), None, None, {})
     for metric in ("output_throughput", "tokens_per_step", "outputs"):
         assert judged.judge(metric).verdict is VerdictKind.INVALID
+
+
+def with_stages(measurement: Measurement, **times: float) -> Measurement:
+    timed = {f"{stage}_ms": (ms, ms * 1.01, ms * 0.99) for stage, ms in times.items()}
+    block = measurement.draftgate
+    block = block.model_copy(update={"timed": block.timed | timed})
+    return measurement.model_copy(update={"draftgate": block})
+
+
+def stage_baseline(**times: float) -> TimedBaseline:
+    metrics = {
+        f"{stage}_ms": StoredSamples.of([[ms, ms * 1.01, ms * 0.99]]) for stage, ms in times.items()
+    }
+    metrics["output_throughput"] = StoredSamples.of([[20.0, 20.0, 20.0]])
+    metrics["step_time_ms"] = StoredSamples.of([[50.0, 50.0, 50.0]])
+    return TimedBaseline(workload_hash=HASH, metrics=metrics)
+
+
+def test_a_stage_s_share_is_judged_from_the_stored_milliseconds(measurement: Measurement) -> None:
+    now = with_stages(measurement, verify=8.0, sample=0.5, overhead=1.0)
+    before = stage_baseline(verify=4.0, sample=0.5, overhead=1.0)
+    limits = {"verify_share": 0.1, "overhead_share": 0.1}
+    judged = CellJudge(CellFacts.of(now), (), None, before, limits)
+    assert judged.judge("verify_share").verdict is VerdictKind.REGRESSED
+    assert judged.judge("overhead_share").verdict is VerdictKind.IMPROVED
+    assert judged.judge("sample_share").verdict is VerdictKind.OK  # no limit: reported
+    with pytest.raises(KeyError, match="no time of stage draft"):
+        judged.judge("draft_share")
+
+
+def test_a_share_without_a_baseline_is_told(measurement: Measurement) -> None:
+    now = with_stages(measurement, verify=8.0, sample=1.0, overhead=1.0)
+    verdict = CellJudge(CellFacts.of(now), (), None, None, {"verify_share": 0.1}).judge(
+        "verify_share"
+    )
+    assert verdict.verdict is VerdictKind.UNBASELINED
+    assert verdict.value == pytest.approx(0.8)
+
+
+def test_the_cause_of_a_slower_step_names_the_stage(measurement: Measurement) -> None:
+    now = with_stages(measurement, verify=8.0, sample=0.5, overhead=1.0)
+    before = stage_baseline(verify=4.0, sample=0.5, overhead=1.0)
+    judged = CellJudge(CellFacts.of(now), (), None, before, {"output_throughput": 0.1})
+    assert "step time +100.0 % (verify +4.0 ms" in judged.judge("output_throughput").line()

@@ -19,6 +19,7 @@ SEVERITY = [
     VerdictKind.IMPROVED,
     VerdictKind.OK,
     VerdictKind.UNSTABLE,
+    VerdictKind.SUSPECT,
     VerdictKind.REGRESSED,
 ]
 

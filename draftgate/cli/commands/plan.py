@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from draftgate.cli.output import Column, Format, duration, emit
+from draftgate.cli.output import Column, Format, FormatOption, duration, emit
 
 if TYPE_CHECKING:
-    from draftgate.profile import Cell, Totals
+    from draftgate.profile import Cell, Profile, Totals
 
 _COLUMNS = (
     Column("cell"),
@@ -27,9 +27,12 @@ def plan(
     profile: Annotated[
         str, typer.Option(metavar="auto|NAME|PATH", help="The profile to plan.")
     ] = "auto",
-    output: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.TABLE,
+    output: FormatOption = Format.TABLE,
     keyword: Annotated[
         str, typer.Option("-k", metavar="SUBSTRING", help="Only cells whose id contains this.")
+    ] = "",
+    shard: Annotated[
+        str, typer.Option(metavar="i/n", help="Only what `pytest --shard i/n` measures.")
     ] = "",
 ) -> None:
     """Print a profile's cells, engine starts and estimated time; start nothing.
@@ -43,12 +46,13 @@ def plan(
       draftgate plan
       draftgate plan --profile cpu-full -k eagle3
       draftgate plan --profile h100-qwen3-8b --format csv > plan.csv
+      draftgate plan --profile cpu-full --shard 1/2
       draftgate plan --profile ./mine.toml --format json | jq '.[].cell'
     """
     from draftgate.profile import estimate_seconds, load_profile, totals
 
     loaded = load_profile(profile)
-    chosen = _select(loaded.cells(), keyword, loaded.name)
+    chosen = _select(_of_shard(loaded, shard), keyword, loaded.name)
     records = [
         {
             "cell": cell.id,
@@ -65,6 +69,15 @@ def plan(
     measured = dict.fromkeys((*chosen, *(cell.control for cell in chosen)))
     summary = _summary(totals(loaded.plan, measured), len(measured) - len(chosen))
     print(summary, file=sys.stdout if output is Format.TABLE else sys.stderr)
+
+
+def _of_shard(profile: Profile, shard: str) -> tuple[Cell, ...]:
+    from draftgate.profile.shards import Shard, scenarios_of
+
+    if not shard:
+        return profile.cells()
+    ours = scenarios_of(profile, Shard.parse(shard))
+    return tuple(cell for cell in profile.cells() if cell.scenario in ours)
 
 
 def _select(cells: tuple[Cell, ...], keyword: str, profile: str) -> tuple[Cell, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from draftgate.cli.output import Column, Format, emit
+from draftgate.cli.output import Column, Format, FormatOption, emit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +51,7 @@ def replay(
     cost_model: Annotated[
         str, typer.Option(metavar="NAME|PATH", help="Cost model that decides the best.")
     ] = "h100-llama3.1-8b",
-    output: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.TABLE,
+    output: FormatOption = Format.TABLE,
 ) -> None:
     """Replay n-gram (vLLM's own code) or suffix decoding on recorded tokens; no GPU, no model.
 

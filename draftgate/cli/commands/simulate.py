@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from draftgate.analysis.choices import Accounting, Batches
-from draftgate.cli.output import Column, Format, emit
+from draftgate.cli.output import Column, Format, FormatOption, emit
 
 _COLUMNS = (
     Column("trace"),
@@ -58,7 +58,7 @@ def simulate(
     seed: Annotated[
         int, typer.Option(min=0, help="Seed of that draw and of n-gram's misses.")
     ] = 42,
-    output: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.TABLE,
+    output: FormatOption = Format.TABLE,
 ) -> None:
     """Simulate drafting policies on recorded acceptance; nothing runs but arithmetic.
 

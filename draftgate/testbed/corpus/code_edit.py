@@ -56,11 +56,12 @@ def _edits() -> tuple[Callable[[Random, Code], Edit | None], ...]:
 
 def _code(rng: Random) -> Code:
     words = distinct(rng, CODE_WORDS, len(CODE_WORDS))
+    numbers = rng.sample(range(2, 100), 98)
     if rng.random() < 0.6:
-        only = function(rng, rng.randint(14, 20), words)
+        only = function(rng, rng.randint(14, 20), words, numbers)
         return Code((only,), only.lines)
-    first = function(rng, rng.randint(6, 9), words)
-    second = function(rng, rng.randint(7, 10), words, helper=first.name)
+    first = function(rng, rng.randint(6, 9), words, numbers)
+    second = function(rng, rng.randint(7, 10), words, numbers, helper=first.name)
     return Code((first, second), (*first.lines, "", *second.lines))
 
 

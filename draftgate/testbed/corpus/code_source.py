@@ -1,5 +1,6 @@
 """Random Python functions for the code-edit workload; they parse, they need not run."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 from random import Random
 
@@ -14,26 +15,31 @@ OPERATORS = ("+", "-", "*")
 class Scope:
     """The names a function body may use so far.
 
-    ``words``: those that no name of the example uses yet. A word stands in one name only, so that
-    a copied name's second word follows from its first: a tiny model can learn to copy that.
+    ``words``, ``numbers``: those that the example does not use yet. A word stands in one name
+    only and a number in one place, so that what comes next in a copy follows from the last few
+    tokens: a tiny model can learn that.
     """
 
     rng: Random
     words: list[str]
+    numbers: list[int]
     names: list[str] = field(default_factory=list)
+    uses: Counter[str] = field(default_factory=Counter)
 
     def old(self) -> str:
-        """A name already bound, recent ones more often."""
-        recent = self.names[-4:]
-        return self.rng.choice(recent if self.rng.random() < 0.7 else self.names)
+        """A name already bound, one of those used least: what follows a name stays unambiguous."""
+        fewest = min(self.uses[name] for name in self.names)
+        name = self.rng.choice([n for n in self.names if self.uses[n] == fewest])
+        self.uses[name] += 1
+        return name
 
     def new(self) -> str:
         """A fresh name; the caller binds it after using old ones."""
         return f"{self.words.pop()}_{self.words.pop()}"
 
     def number(self) -> int:
-        """A constant of one or two digits."""
-        return self.rng.randint(2, 99)
+        """A constant of one or two digits that stands nowhere else."""
+        return self.numbers.pop()
 
 
 @dataclass(frozen=True)
@@ -47,13 +53,17 @@ class Function:
 
 
 def function(
-    rng: Random, target_lines: int, words: list[str], helper: str | None = None
+    rng: Random,
+    target_lines: int,
+    words: list[str],
+    numbers: list[int],
+    helper: str | None = None,
 ) -> Function:
     """A function of about ``target_lines`` lines that may call ``helper``.
 
-    Its names are made of ``words``, which are used up.
+    Its names are made of ``words`` and its constants are ``numbers``; both are used up.
     """
-    scope = Scope(rng, words)
+    scope = Scope(rng, words, numbers)
     name = function_name(rng)
     for _ in range(2):
         scope.names.append(scope.new())
@@ -133,7 +143,7 @@ def _branch(scope: Scope) -> list[str]:
 def _branch_else(scope: Scope) -> list[str]:
     condition, left, right = _condition(scope), scope.old(), scope.number()
     bound = _bind(scope, left)[0]
-    return [f"if {condition}:", INDENT + bound, "else:", f"{INDENT}{scope.names[-1]} = {right}"]
+    return [f"if {condition}:", INDENT + bound, "else:", f"{INDENT}return {right}"]
 
 
 def _guard(scope: Scope) -> list[str]:
@@ -148,7 +158,7 @@ def _collect(scope: Scope) -> list[str]:
 
 def _while(scope: Scope) -> list[str]:
     name = scope.old()
-    return [f"while {name} < {scope.number()}:", f"{INDENT}{name} += {scope.rng.randint(1, 9)}"]
+    return [f"while {name} < {scope.number()}:", f"{INDENT}{name} += {scope.number()}"]
 
 
 def _return(scope: Scope) -> str:

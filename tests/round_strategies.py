@@ -21,9 +21,11 @@ def requests(draw, k: int, index: int) -> RequestRecord:
     if steps:
         emitted[-1] -= draw(st.integers(0, emitted[-1] - 1))  # trimmed at EOS
     ttft = draw(st.floats(0.001, 0.5))
+    prompt = draw(st.lists(st.integers(0, 9), max_size=9))  # empty: unknown
     return RequestRecord(
         prompt_id=f"p{index}",
-        prompt_tokens=draw(st.integers(1, 50)),
+        prompt_tokens=len(prompt) or draw(st.integers(1, 50)),
+        prompt_token_ids=tuple(prompt),
         output_token_ids=tuple(draw(st.integers(0, 9)) for _ in range(sum(emitted))),
         finish_reason="stop",
         ttft_s=ttft,

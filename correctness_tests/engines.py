@@ -1,0 +1,107 @@
+"""Engines of the testbed for whole-engine tests: started on first use, kept for the session."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from draftgate.engine import EngineHost, EngineSpec, scripted_config
+from draftgate.engine.forkserver import ForkServers, can_fork_engines
+from draftgate.engine.hooks import Hook
+from draftgate.engine.interpreter import Interpreter
+from draftgate.engine.process import spawn
+from draftgate.lossless.repairs import REPAIRS
+
+K = 4
+IN_FLIGHT = 4  # fewer than prompts, so that slots are used again
+SMALL_KV_CACHE_GIB = 0.0075  # 650 tokens of the target: six requests of 200 do not fit
+MAX_MODEL_LEN = 512
+MAX_TOKENS = 100
+
+NGRAM = {
+    "method": "ngram",
+    "num_speculative_tokens": 3,
+    "prompt_lookup_min": 2,
+    "prompt_lookup_max": 4,
+}
+VARIANTS: Mapping[str, dict[str, Any]] = {
+    "scripted": scripted_config(K),
+    "ngram": NGRAM,
+    "draft_model": {
+        "method": "draft_model",
+        "model": "testbed:llama-tiny-draft",
+        "num_speculative_tokens": 3,
+    },
+    "eagle": {"method": "eagle", "model": "testbed:llama-tiny-eagle", "num_speculative_tokens": 3},
+    "eagle3": {
+        "method": "eagle3",
+        "model": "testbed:llama-tiny-eagle3",
+        "num_speculative_tokens": 3,
+    },
+}
+# Everything that makes a scheduler's life hard, at once: chunks of the prompt, cached prefixes, too
+# little KV cache for the batch, and outputs up to the longest length.
+STRESS: Mapping[str, Any] = {
+    "max_num_batched_tokens": 48,
+    "enable_chunked_prefill": True,
+    "enable_prefix_caching": True,
+    "block_size": 32,
+}
+HOOKS: Mapping[str, tuple[Hook, ...]] = {
+    "installed": (),
+    "stale-keys": (*REPAIRS, Hook(function="correctness_tests.faults:stale_keys")),
+}
+
+
+def spec(variant: str) -> EngineSpec:
+    """The engine called ``variant``: a key of `VARIANTS`, ``none`` or ``glm-...``, each possibly
+    followed by ``+stress``, ``+installed`` (no repairs) or ``+stale-keys`` (a planted fault)."""
+    name, _, mode = variant.partition("+")
+    stressed = mode == "stress"
+    target = "glm-tiny" if name.startswith("glm") else "llama-tiny"
+    configs: Mapping[str, dict[str, Any] | None] = {
+        "none": None,
+        "glm-none": None,
+        "glm-mtp": {"method": "mtp", "num_speculative_tokens": 3},
+        **VARIANTS,
+    }
+    return EngineSpec(
+        model=f"testbed:{target}",
+        dtype="float32",
+        max_model_len=MAX_MODEL_LEN,
+        max_num_seqs=8,
+        threads=1,  # several engines share the machine with whatever else runs there
+        kv_cache_gib=SMALL_KV_CACHE_GIB if stressed else 0.1,
+        speculative_config=configs[name],
+        engine_args=dict(STRESS) if stressed else {},
+        hooks=HOOKS.get(mode, REPAIRS),
+    )
+
+
+@dataclass
+class Engines:
+    """Running engines by name, forked from one process that has imported vLLM where that works."""
+
+    log_dir: Path
+    _running: dict[str, EngineHost] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._servers = ForkServers(self.log_dir)
+        self._launch = self._servers.launch if can_fork_engines(Interpreter.this()) else spawn
+
+    def __getitem__(self, variant: str) -> EngineHost:
+        if variant not in self._running:
+            host = EngineHost(
+                spec(variant), label=variant, log_dir=self.log_dir, launch=self._launch
+            )
+            self._running[variant] = host.__enter__()
+        return self._running[variant]
+
+    def close(self, *variants: str) -> None:
+        """End some engines, or all."""
+        for variant in variants or tuple(self._running):
+            self._running.pop(variant).close()
+        if not self._running:
+            self._servers.close()

@@ -1,0 +1,78 @@
+"""What an engine reports about its drafts is what happened to the tokens it returned."""
+
+from __future__ import annotations
+
+from engines import IN_FLIGHT, MAX_MODEL_LEN, Engines, K
+
+from draftgate.engine import DraftPlan, Probe, ProbeRequest, Recording, Sampling, SpecCounters
+from draftgate.lossless.equality import Text
+from draftgate.lossless.known_issues import known_issue
+from draftgate.lossless.whole_engine import Prompts, generate, recordings, run
+
+
+def oracle(texts: list[Text]) -> DraftPlan:
+    return DraftPlan(rule="oracle", recordings=recordings(texts))
+
+
+def counted(probe: Probe, engines: Engines) -> SpecCounters:
+    counters = engines["scripted"].probe(probe).counters
+    assert counters is not None
+    return counters
+
+
+def test_each_step_emits_its_accepted_drafts_and_one_token(
+    engines: Engines, prompts: Prompts
+) -> None:
+    """Outputs that end at a limit chosen so that no window crosses it."""
+    length = 1 + 4 * (K + 1)
+    sampling = Sampling(max_tokens=length, ignore_eos=True)
+    texts = generate(engines["none"], prompts, sampling, in_flight=IN_FLIGHT)
+    longer = [
+        Recording(prompt=r.prompt, output=(*r.output, 0)) for r in recordings(texts)
+    ]  # so that the oracle fills its last window
+    plan = DraftPlan(rule="oracle", recordings=tuple(longer))
+    _texts, result = run(engines["scripted"], prompts, sampling, in_flight=IN_FLIGHT, drafts=plan)
+    counters = result.counters
+    assert counters is not None
+    assert counters.drafts == 4 * len(prompts)
+    assert counters.accepted_tokens == counters.draft_tokens == K * counters.drafts
+    assert counters.per_position == (counters.drafts,) * K
+
+
+@known_issue("L5", "v1-engine")
+def test_accepted_tokens_end_with_the_text(engines: Engines, prompts: Prompts) -> None:
+    """Drafts agree with the target beyond the end of sequence; no one gets those tokens."""
+    on = Sampling(max_tokens=120, ignore_eos=True)
+    beyond = generate(engines["none"], prompts, on, in_flight=IN_FLIGHT)
+    texts, result = run(
+        engines["scripted"],
+        prompts,
+        Sampling(max_tokens=110),
+        in_flight=IN_FLIGHT,
+        drafts=oracle(beyond),
+    )
+    assert any(text.finish_reason == "stop" for text in texts)
+    counters = result.counters
+    assert counters is not None
+    emitted = sum(len(text.output) for text in texts)
+    assert emitted == len(texts) + counters.drafts + counters.accepted_tokens
+
+
+@known_issue("L4", "v1-engine")
+def test_a_request_keeps_its_drafts_beside_one_at_the_longest_length(
+    engines: Engines, prompts: Prompts, standard: list[Text]
+) -> None:
+    """The oracle is always right, and the long request has no drafts: nothing can be rejected."""
+    short = [
+        ProbeRequest(request_id=text.name, prompt=text.prompt, sampling=Sampling(max_tokens=60))
+        for text in standard[:3]
+    ]
+    prompt = (prompts[0][1] * 20)[: MAX_MODEL_LEN - K - 4]
+    long = ProbeRequest(
+        request_id="long", prompt=prompt, sampling=Sampling(max_tokens=20, ignore_eos=True)
+    )
+    plan = oracle(standard)
+    alone = counted(Probe(requests=tuple(short), drafts=plan), engines)
+    beside = counted(Probe(requests=(*short, long), drafts=plan), engines)
+    assert alone.accepted_tokens == alone.draft_tokens
+    assert beside == alone

@@ -1,0 +1,88 @@
+"""Whatever a request asks for, speculative decoding answers as standard decoding does.
+
+`draftgate.lossless.features` lists what is asked. Drafts are scripted: all right, so that stops,
+ends and limits fall inside windows, with junk behind them; and ragged, so that some rows of a batch
+are rejected while others are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from engines import IN_FLIGHT, Engines, K
+
+from draftgate.engine import DraftPlan, EngineError, Probe, ProbeRequest, ProbeResult, Recording
+from draftgate.lossless.equality import Text
+from draftgate.lossless.features import FEATURES, LEAST_LENGTH_AT_END, REFUSED
+from draftgate.lossless.known_issues import known_issue
+from draftgate.lossless.probe_equality import differences
+
+pytestmark = pytest.mark.slow  # one engine serves many of these: a crash fails the rest
+
+RULES = {
+    "oracle": DraftPlan(rule="oracle", padded=True),
+    "ragged": DraftPlan(rule="ragged"),
+}
+
+
+def played(control: ProbeResult, requests: Sequence[ProbeRequest], rule: str) -> DraftPlan:
+    """Drafts that play what standard decoding answered to the same requests."""
+    recordings = [
+        Recording(prompt=request.prompt, output=completion.token_ids)
+        for request, output in zip(requests, control.outputs, strict=True)
+        for completion in output.completions
+    ]
+    return RULES[rule].model_copy(update={"recordings": tuple(recordings)})
+
+
+def check(
+    engines: Engines,
+    requests: tuple[ProbeRequest, ...],
+    rule: str,
+    lengths: Sequence[int] = (K,),
+) -> None:
+    """Compare with standard decoding, with windows of each of ``lengths``."""
+    probe = Probe(requests=requests, in_flight=IN_FLIGHT)
+    control = engines["none"].probe(probe)
+    drafts = played(control, requests, rule)
+    for length in lengths:
+        plan = drafts.model_copy(update={"length": length})
+        found = engines["scripted"].probe(probe.model_copy(update={"drafts": plan}))
+        assert differences(control, found) == ()
+        assert found.counters is not None
+        assert found.counters.accepted_tokens > 0
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("feature", FEATURES)
+def test_feature(engines: Engines, standard: list[Text], feature: str, rule: str) -> None:
+    check(engines, FEATURES[feature](standard), rule)
+
+
+@pytest.mark.parametrize("feature", REFUSED)
+def test_what_draft_rows_cannot_obey_is_refused(
+    engines: Engines, standard: list[Text], feature: str
+) -> None:
+    probe = Probe(requests=REFUSED[feature](standard)[:1])
+    with pytest.raises(EngineError, match="not yet supported with speculative decoding") as caught:
+        engines["scripted"].probe(probe)
+    assert not caught.value.fatal
+    assert engines["none"].probe(probe).outputs
+
+
+@known_issue("L3", "v1-engine")
+def test_least_length_that_ends_where_the_text_does(engines: Engines, standard: list[Text]) -> None:
+    """``min_tokens`` is reached by accepted drafts, and the end is the bonus token behind them."""
+    check(engines, LEAST_LENGTH_AT_END(standard), "oracle", range(1, K + 1))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", ["ngram", "draft_model", "eagle", "eagle3"])
+@pytest.mark.parametrize("feature", FEATURES)
+def test_feature_with_other_proposers(
+    engines: Engines, standard: list[Text], feature: str, variant: str
+) -> None:
+    probe = Probe(requests=FEATURES[feature](standard), in_flight=IN_FLIGHT)
+    control = engines["none"].probe(probe)
+    assert differences(control, engines[variant].probe(probe)) == ()

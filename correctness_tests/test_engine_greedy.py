@@ -1,0 +1,95 @@
+"""Greedy output of a whole engine is standard decoding's, token by token, whatever was drafted.
+
+Scripted drafts do what real proposers seldom do: be always right, always wrong, of another length
+in each row and step, or absent. A wrong draft leaves its keys and values in the cache; every token
+that follows a rejection is evidence that they are not read.
+"""
+
+from __future__ import annotations
+
+import pytest
+from engines import IN_FLIGHT, MAX_MODEL_LEN, MAX_TOKENS, Engines
+
+from draftgate.engine import DraftPlan, Sampling, SpecCounters
+from draftgate.lossless.equality import Text
+from draftgate.lossless.whole_engine import Prompts, generate, greedy_equality, recordings, run
+
+GREEDY = Sampling(max_tokens=MAX_TOKENS)
+
+SCRIPTS = {
+    "oracle": DraftPlan(rule="oracle"),
+    "padded-oracle": DraftPlan(rule="oracle", padded=True),
+    "adversary": DraftPlan(rule="adversary"),
+    "ragged": DraftPlan(rule="ragged"),
+    "empty": DraftPlan(rule="empty"),
+}
+BATCHES = pytest.mark.parametrize("in_flight", [1, IN_FLIGHT], ids=["batch-1", "mixed"])
+
+
+def check(
+    engines: Engines,
+    variant: str,
+    standard: list[Text],
+    in_flight: int,
+    drafts: DraftPlan | None = None,
+    control: str = "none",
+) -> SpecCounters:
+    """Compare with standard decoding; at batch 1 the first prompts only."""
+    expected = standard if in_flight > 1 else standard[:3]
+    prompts = [(text.name, text.prompt) for text in expected]
+    found, result = run(engines[variant], prompts, GREEDY, in_flight=in_flight, drafts=drafts)
+    equality = greedy_equality(expected, found, engines[control], max_model_len=MAX_MODEL_LEN)
+    print(equality)
+    assert equality.holds, str(equality)
+    assert result.counters is not None
+    return result.counters
+
+
+@BATCHES
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_scripted_drafts(
+    engines: Engines, standard: list[Text], script: str, in_flight: int
+) -> None:
+    plan = SCRIPTS[script].model_copy(update={"recordings": recordings(standard)})
+    counters = check(engines, "scripted", standard, in_flight, plan)
+    match script:
+        case "oracle":
+            assert counters.accepted_tokens == counters.draft_tokens > 0
+        case "adversary":
+            assert counters.accepted_tokens == 0 < counters.draft_tokens
+        case "empty":
+            assert counters.draft_tokens == 0
+        case "padded-oracle":
+            assert 0 < counters.accepted_tokens <= counters.draft_tokens
+        case "ragged":
+            assert 0 < counters.accepted_tokens < counters.draft_tokens
+
+
+@BATCHES
+@pytest.mark.parametrize(
+    "variant",
+    [
+        "eagle3",
+        *(pytest.param(v, marks=pytest.mark.slow) for v in ("ngram", "draft_model", "eagle")),
+    ],
+)
+def test_trained_and_training_free_proposers(
+    engines: Engines, standard: list[Text], variant: str, in_flight: int
+) -> None:
+    counters = check(engines, variant, standard, in_flight)
+    assert 0 < counters.accepted_tokens < counters.draft_tokens
+
+
+def test_keys_of_a_rejected_draft_are_seen(engines: Engines, standard: list[Text]) -> None:
+    """With a planted fault that leaves them in the cache, the comparison fails."""
+    plan = DraftPlan(rule="ragged", recordings=recordings(standard))
+    with pytest.raises(AssertionError, match="nats below the likeliest"):
+        check(engines, "scripted+stale-keys", standard, IN_FLIGHT, plan)
+
+
+@pytest.mark.slow
+@BATCHES
+def test_multi_token_prediction(engines: Engines, prompts: Prompts, in_flight: int) -> None:
+    standard = generate(engines["glm-none"], prompts, GREEDY, in_flight=IN_FLIGHT)
+    counters = check(engines, "glm-mtp", standard, in_flight, control="glm-none")
+    assert 0 < counters.accepted_tokens < counters.draft_tokens

@@ -1,0 +1,102 @@
+"""The same cells on another environment's engines, beside those under test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from draftgate.engine.protocol import EngineInfo, RoundRequest
+from draftgate.engine.records import RoundRecord
+from draftgate.measure.arms import Arms
+from draftgate.measure.cell_run import CellRun
+from draftgate.measure.identities import check
+from draftgate.measure.pairs import Pairs
+from draftgate.measure.session import Measured, MeasureError, Session
+
+if TYPE_CHECKING:
+    from draftgate.profile.cells import Cell, Scenario
+
+REFERENCE = "reference"
+"""The environment (`Scenario.environment`) of the reference's engines."""
+
+
+def twin(scenario: Scenario) -> Scenario:
+    """The scenario as the reference runs it."""
+    return replace(scenario, environment=REFERENCE)
+
+
+@dataclass(frozen=True)
+class EnvironmentEngines:
+    """The engines of another environment, in the pool of those under test.
+
+    They share cores and memory. ``place``: the scenario as that environment runs it.
+    """
+
+    arms: Arms
+    place: Callable[[Scenario], Scenario] = twin
+
+    def generate(self, scenario: Scenario, request: RoundRequest) -> RoundRecord:
+        """One round there. Raises EngineError."""
+        return self.arms.generate(self.place(scenario), request)
+
+    def info(self, scenario: Scenario) -> EngineInfo:
+        """Facts of the engine there. Raises EngineError."""
+        return self.arms.info(self.place(scenario))
+
+    def starts_of(self, scenario: Scenario) -> int:
+        """How often the engine there was started. Raises EngineError."""
+        return self.arms.starts_of(self.place(scenario))
+
+
+@dataclass
+class Reference:
+    """Measures cells on the reference, on demand and once each.
+
+    ``session`` measures on the reference's engines, ``candidate`` on those under test. ``wanted``:
+    pairs a cell. ``watch`` hears of each round of a pair, ``arm`` (under test) or ``control``.
+    """
+
+    candidate: Session
+    session: Session
+    wanted: int
+    watch: Callable[[Cell, str, RoundRecord], None]
+    _pairs: dict[str, Pairs] = field(default_factory=dict)
+
+    def measured(self, cell: Cell) -> Measured:
+        """What is exact about the cell on the reference: one round. Raises as a session does."""
+        return self.session.measured(replace(cell, timed=False))
+
+    def pairs(self, cell: Cell) -> Pairs:
+        """Rounds of both sides next to each other, A B B A.
+
+        Raises as a session does, and MeasureError on a broken identity.
+        """
+        if cell.id not in self._pairs:
+            run = CellRun(
+                self.candidate.player(cell),
+                self.session.player(cell),
+                self.wanted,
+                lambda arm, record: self.watch(cell, arm, record),
+            )
+            run.finish()
+            _require_sound(cell, run)
+            self._pairs[cell.id] = Pairs(tuple(run.rounds), tuple(run.control_rounds))
+        return self._pairs[cell.id]
+
+    def compared(self) -> tuple[Measured, ...]:
+        """What was measured exactly on the reference so far."""
+        return self.session.all_measured()
+
+    def all_pairs(self) -> dict[str, Pairs]:
+        """The pairs played so far, by cell id."""
+        return dict(self._pairs)
+
+
+def _require_sound(cell: Cell, run: CellRun) -> None:
+    k = cell.scenario.variant.k
+    for side, rounds in (("under test", run.rounds), ("reference", run.control_rounds)):
+        for broken in check(rounds, k):
+            raise MeasureError(
+                f"{cell.id}: pairs: {side}: identity {broken.identity} broken: {broken.detail}"
+            )

@@ -1,0 +1,110 @@
+"""The ``draftgate.stages`` block of a measurement: where a step's time goes, by class of step."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from typing import Literal
+
+from draftgate.engine.records import Record, RoundRecord, StageSteps
+
+STAGES = ("draft", "verify", "sample", "overhead")
+
+SAMPLE_GROUPS = 3
+"""Samples that a round's decode steps make of each stage's time: step i goes to group i mod 3, so
+that every group sees the whole round (steps grow dearer as the cache fills)."""
+
+StepClass = Literal["decode", "mixed", "prefill"]
+
+
+class StageClass(Record):
+    """Means over the steps of one class; ``*_ms`` milliseconds a step."""
+
+    steps: int
+    step_ms: float
+    draft_ms: float
+    verify_ms: float
+    sample_ms: float
+    overhead_ms: float
+    requests: float
+    batched_tokens: float
+    kv_tokens: float
+    drafted_tokens: float
+
+
+class Stages(Record):
+    """One extra round of a cell with the stage timer on; no other number is taken from it.
+
+    ``wall_s``: its wall time. ``shares``: of the round's step time, by stage. ``classes``: steps
+    that only decode, that only read prompts (``prefill``), and that do both (``mixed``); a class
+    without steps is absent. ``steps``: the columns.
+    """
+
+    schema_version: Literal[1] = 1
+    wall_s: float
+    shares: dict[str, float]
+    classes: dict[StepClass, StageClass]
+    steps: StageSteps
+
+    @classmethod
+    def of(cls, record: RoundRecord) -> Stages | None:
+        """Of a round with stage times; None of one without, or without a step."""
+        steps = record.stages
+        if steps is None or not steps.step_ms:
+            return None
+        total = sum(steps.step_ms)
+        by_class = _indices_by_class(steps)
+        return cls(
+            wall_s=record.wall_s,
+            shares={stage: sum(_column(steps, stage)) / total for stage in STAGES},
+            classes={name: _mean_of(steps, rows) for name, rows in by_class.items()},
+            steps=steps,
+        )
+
+    def samples(self) -> dict[str, tuple[float, ...]]:
+        """``{stage}_ms`` -> mean milliseconds a decode step, one value a group of steps.
+
+        A stage that takes no time (drafting, where there is none) is absent; so are all of them
+        where a group would be empty.
+        """
+        rows = _indices_by_class(self.steps).get("decode", [])
+        if len(rows) < SAMPLE_GROUPS:
+            return {}
+        groups = [rows[start::SAMPLE_GROUPS] for start in range(SAMPLE_GROUPS)]
+        columns = {f"{stage}_ms": _column(self.steps, stage) for stage in STAGES}
+        return {
+            name: tuple(statistics.fmean(column[i] for i in group) for group in groups)
+            for name, column in columns.items()
+            if all(sum(column[i] for i in group) > 0 for group in groups)
+        }
+
+
+def step_class(steps: StageSteps, row: int) -> StepClass:
+    """Whether a step read prompts, and nothing else."""
+    prefill = steps.prefill_tokens[row]
+    if not prefill:
+        return "decode"
+    return "prefill" if prefill == steps.batched_tokens[row] else "mixed"
+
+
+def _indices_by_class(steps: StageSteps) -> dict[StepClass, list[int]]:
+    found: dict[StepClass, list[int]] = {}
+    for row in range(len(steps.step_ms)):
+        found.setdefault(step_class(steps, row), []).append(row)
+    return dict(sorted(found.items()))
+
+
+def _column(steps: StageSteps, stage: str) -> tuple[float, ...]:
+    column: tuple[float, ...] = getattr(steps, f"{stage}_ms")
+    return column
+
+
+def _mean_of(steps: StageSteps, rows: Sequence[int]) -> StageClass:
+    names = [name for name in StageClass.model_fields if name != "steps"]
+    return StageClass.model_validate(
+        {"steps": len(rows), **{name: _mean(getattr(steps, name), rows) for name in names}}
+    )
+
+
+def _mean(column: Sequence[float], rows: Sequence[int]) -> float:
+    return statistics.fmean(column[row] for row in rows)

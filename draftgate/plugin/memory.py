@@ -1,0 +1,69 @@
+"""The engine's measured memory beside what the models' configs say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from draftgate.analysis.memory import Footprint, MemoryModelError, footprint
+from draftgate.engine.models import read_config
+from draftgate.verdict.exact import judge_exact
+from draftgate.verdict.kinds import VerdictKind
+from draftgate.verdict.verdict import Verdict
+
+if TYPE_CHECKING:
+    from draftgate.engine.records import EngineMemory
+    from draftgate.profile.cells import Cell, Scenario
+    from draftgate.profile.model import Variant
+
+METRIC = "kv_bytes_per_token"
+
+
+def judge_memory(cell: Cell, memory: EngineMemory | None) -> Verdict:
+    """Compare cache bytes a token with ``==``; where the models are not known here, say so."""
+    try:
+        if memory is None:
+            raise MemoryModelError("the engine did not report its memory")
+        expected = expected_footprint(cell.scenario, memory.kv_cache_dtype)
+    except MemoryModelError as error:
+        value = None if memory is None else memory.kv_bytes_per_token
+        why = f"not compared: {error}"
+        return Verdict(cell.id, METRIC, VerdictKind.OK, value, unit="B", cause=why)
+    counts = {"target and draft": (expected.kv_bytes_per_token, memory.kv_bytes_per_token)}
+    return judge_exact(
+        cell.id,
+        METRIC,
+        memory.kv_bytes_per_token,
+        expected.kv_bytes_per_token,
+        counts=counts,
+        higher_is_better=None,
+        unit="B",
+        cause=f"by config.json: target {expected.kv_target} B, draft {expected.kv_draft} B",
+    )
+
+
+def expected_footprint(scenario: Scenario, dtype: str) -> Footprint:
+    """Memory of a scenario's models by their configs; raises MemoryModelError."""
+    target, variant = scenario.target, scenario.variant
+    return footprint(
+        _config(target.model, target.revision),
+        variant.method,
+        _draft_config(variant),
+        dtype,
+        tensor_parallel_size=target.tensor_parallel_size,
+    )
+
+
+def _draft_config(variant: Variant) -> dict[str, Any] | None:
+    """Config of the proposer's checkpoint; of a custom class, ``model`` is no checkpoint."""
+    config: dict[str, Any] = variant.speculative_config or {}
+    model = config.get("model")
+    if not isinstance(model, str) or variant.method == "custom_class":
+        return None
+    return _config(model, config.get("revision"))
+
+
+def _config(model: str, revision: str | None) -> dict[str, Any]:
+    found = read_config(model, revision)
+    if found is None:
+        raise MemoryModelError(f"no config.json of {model} at hand")
+    return found

@@ -1,0 +1,94 @@
+"""The distance to the bound: oracle gap and combination, simulated on the run's own records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from draftgate.analysis.cost import CostModel
+from draftgate.analysis.recorded_bound import can_combine, combined_bounds, recorded_bounds
+from draftgate.analysis.simulate import Setup
+from draftgate.measure.record import Block
+from draftgate.reporting.report.panel import Lines, Panel, Record, span
+from draftgate.reporting.report.select import by_place, drafting, method, place
+
+BATCH_SIZES = (1, 4, 16, 64)
+_NOISE = "none: a simulation over recorded steps is exact; the cost model's error is not shown"
+
+
+def bound_panels(found: Sequence[Block], cost: CostModel) -> Iterator[Panel]:
+    """Panels of the proposers that ``cost`` has a draft cost for."""
+    cells = drafting(found)
+    setup = Setup(cost=cost, batch_sizes=BATCH_SIZES)
+    priced = [block for block in cells if method(block) in cost.drafts]
+    left_out = sorted({method(block) for block in cells} - cost.drafts.keys())
+    records = [record for block in priced for record in _gap(block, setup)]
+    if records:
+        yield _panel(
+            "oracle",
+            "Oracle gap: the recorded k against drafting exactly what is accepted",
+            priced,
+            records,
+            cost,
+            f"No draft cost in this model for {', '.join(left_out)}." if left_out else "",
+        )
+    combined = [record for _, group in by_place(priced) for record in _combine(group, setup)]
+    if combined:
+        yield _panel(
+            "combine",
+            "Combination: n-gram or EAGLE-3 at every step, whichever is accepted longer",
+            [block for block in priced if method(block) in ("ngram", "eagle3")],
+            combined,
+            cost,
+            "published: n-gram's cost whoever drafts; winner: the cost of the one taken; both: "
+            "both costs at every step.",
+        )
+
+
+def _gap(block: Block, setup: Setup) -> Iterator[Record]:
+    for record in recorded_bounds(block, method(block), setup):
+        yield {
+            **record,
+            "place": place(block),
+            "series": f"{record['proposer']} {record['policy']}",
+        }
+
+
+def _combine(group: Sequence[Block], setup: Setup) -> Iterator[Record]:
+    by_method = {method(block): block for block in group}
+    if not can_combine(list(by_method)):
+        return
+    first, second = by_method["ngram"], by_method["eagle3"]
+    for block in (first, second):
+        yield from (r for r in _gap(block, setup) if r["policy"] == "oracle")
+    for record in combined_bounds(first, second, setup):
+        yield {**record, "place": place(first), "series": f"combine, {record['accounting']}"}
+
+
+def _panel(
+    key: str,
+    title: str,
+    cells: Sequence[Block],
+    records: Sequence[Record],
+    cost: CostModel,
+    remark: str,
+) -> Panel:
+    requests = [len(block.rounds[0].requests) for block in cells]
+    return Panel(
+        key=key,
+        title=title,
+        unit=f"times standard decoding's throughput, simulated with cost model {cost.name}",
+        n=span(requests, "recorded request") + " a cell",
+        noise=_NOISE,
+        chart=Lines("batch_size", "speedup", "series", "place", False, True, 1.0),
+        columns={
+            "place": "target · workload",
+            "series": "proposer and policy",
+            "batch_size": "batch size",
+            "speedup": "speed-up",
+        },
+        records=records,
+        remark=(
+            "A bound for policies up to the recorded k; between recorded steps acceptance is a "
+            f"lower bound. {remark}"
+        ).strip(),
+    )

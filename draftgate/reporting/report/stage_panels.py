@@ -1,0 +1,93 @@
+"""Where a step's time goes, and what an engine holds in memory; shown where it was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from draftgate.measure.record import Block
+from draftgate.measure.stages import STAGES
+from draftgate.reporting.report.panel import Bars, Panel, Record, Table, counted, span
+from draftgate.reporting.report.select import place, target, variant
+
+_MIB = 1 << 20
+_KIB = 1 << 10
+
+
+def stage_panels(found: Sequence[Block]) -> Iterator[Panel]:
+    """Panels of what the engines reported beside tokens; none where they did not."""
+    if records := _stages(found):
+        steps = [record["n"] for record in records]
+        yield Panel(
+            key="stages",
+            title="Stage breakdown of a step",
+            unit="percent of the step time of one round, prefill steps included",
+            n=f"one round a cell with the stage timer on, {span(steps, 'step')}",
+            noise="none: one round; the verdicts on stage times carry their noise",
+            chart=Bars("batch_variant", "value", "stage", "place", stacked=True),
+            columns={
+                "place": "target · workload",
+                "batch_variant": "batch, variant",
+                "stage": "stage",
+                "value": "%",
+                "milliseconds": "ms a decode step",
+                "n": "steps",
+            },
+            records=records,
+        )
+    if memory := _memory(found):
+        yield Panel(
+            key="memory",
+            title="Memory of an engine",
+            unit="MiB, and KiB of KV cache a token",
+            n=f"one reading an engine, {counted(len(memory), 'engine')}",
+            noise="none: sizes of allocated tensors are exact, resident memory is one reading",
+            chart=Table(),
+            columns={
+                "target": "target",
+                "variant": "variant",
+                "weights": "weights, MiB",
+                "cache": "KV cache, MiB",
+                "per_token": "KV cache, KiB a token",
+                "rss": "resident, MiB",
+                "device": "device, MiB",
+            },
+            records=memory,
+        )
+
+
+def _stages(found: Sequence[Block]) -> list[Record]:
+    return [
+        {
+            "place": place(block),
+            "batch_variant": f"{variant(block)}, {block.subject.batch_size}",
+            "stage": stage,
+            "value": 100 * block.stages.shares.get(stage, 0.0),
+            "milliseconds": decode and getattr(decode, f"{stage}_ms"),
+            "n": len(block.stages.steps.step_ms),
+        }
+        for block in found
+        if block.stages is not None
+        for decode in [block.stages.classes.get("decode")]
+        for stage in STAGES
+    ]
+
+
+def _mib(size: int | None) -> float | None:
+    return None if size is None else size / _MIB
+
+
+def _memory(found: Sequence[Block]) -> list[Record]:
+    engines = {block.subject.scenario: block for block in found if block.memory is not None}
+    return [
+        {
+            "target": target(block),
+            "variant": variant(block),
+            "weights": _mib(memory.weight_bytes),
+            "cache": _mib(memory.kv_cache_bytes),
+            "per_token": memory.kv_bytes_per_token / _KIB,
+            "rss": _mib(memory.rss_bytes),
+            "device": _mib(memory.device_bytes),
+        }
+        for block in engines.values()
+        if (memory := block.memory) is not None
+    ]

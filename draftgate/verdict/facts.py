@@ -1,0 +1,40 @@
+"""What the rules read of a measured cell, whoever measured it: an engine, a file, a simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+from draftgate.measure.agreement import Agreement
+from draftgate.measure.exact import ExactMetrics
+from draftgate.measure.record import Measurement
+from draftgate.measure.sessions import Sessions, median_of
+
+
+@dataclass(frozen=True)
+class CellFacts:
+    """``timed``: samples of each timed metric. ``agreement``: with the control, if it has one."""
+
+    cell: str
+    workload_hash: str
+    exact: ExactMetrics
+    timed: Mapping[str, Sessions]
+    agreement: Agreement | None = None
+
+    @classmethod
+    def of(cls, measurement: Measurement) -> Self:
+        """Of one session."""
+        block = measurement.draftgate
+        return cls(
+            block.subject.cell,
+            block.subject.workload_hash,
+            block.exact,
+            {name: [samples] for name, samples in block.timed.items()},
+            block.outputs_equal_control,
+        )
+
+    def median(self, metric: str) -> float | None:
+        """Median of session medians; None of a metric that was not timed."""
+        sessions = self.timed.get(metric, ())
+        return median_of(sessions) if any(sessions) else None

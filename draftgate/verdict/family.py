@@ -1,0 +1,62 @@
+"""The comparisons that a gate's significance is spread over: the manifest's, never a selection's.
+
+A run of one cell (`-k`) must not be laxer about it than the run of all, or a developer's rerun of
+a red cell would judge by another rule than the gate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Mapping
+from typing import TYPE_CHECKING, TypeVar
+
+from draftgate.verdict.noise import NoiseModel
+from draftgate.verdict.rule import TimedRule
+
+if TYPE_CHECKING:
+    from draftgate.profile.model import Profile
+
+Comparison = tuple[str, str]
+"""Cell id and timed metric."""
+
+Key = TypeVar("Key", bound=Hashable)
+
+RELATIVE_TO_CONTROL = frozenset({"speedup"})
+
+
+def manifest_comparisons(profile: Profile) -> tuple[Comparison, ...]:
+    """Timed cells x metrics with a limit; a control has no speed-up."""
+    return tuple(
+        (cell.id, metric)
+        for cell in profile.cells()
+        for metric in profile.limits.stated()
+        if cell.timed and not (cell.scenario.is_control and metric in RELATIVE_TO_CONTROL)
+    )
+
+
+def rule_of(profile: Profile) -> TimedRule:
+    """The rule for the profile's timed metrics, the same for a selection as for all its cells."""
+    return TimedRule(
+        family_size=max(1, len(manifest_comparisons(profile))),
+        noise=NoiseModel(profile.plan.session_sd, profile.plan.start_sd),
+    )
+
+
+def holm(p_values: Mapping[Key, float], manifest: Iterable[Key]) -> dict[Key, float]:
+    """Holm-adjusted p of each given comparison.
+
+    Comparisons of the manifest without a p count too: nothing was found in them, so theirs is 1.
+    """
+    from statsmodels.stats.multitest import multipletests  # imports pandas
+
+    family = {**dict.fromkeys(manifest, 1.0), **p_values}
+    if not family:
+        return {}
+    adjusted = multipletests(list(family.values()), method="holm")[1]
+    return {key: float(p) for key, p in zip(family, adjusted, strict=True) if key in p_values}
+
+
+def rejected(
+    p_values: Mapping[Key, float], manifest: Iterable[Key], alpha: float
+) -> Collection[Key]:
+    """The comparisons that are significant at ``alpha`` over the whole family."""
+    return {key for key, p in holm(p_values, manifest).items() if p < alpha}

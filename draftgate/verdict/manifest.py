@@ -1,0 +1,42 @@
+"""Which verdicts a cell must have before a run counts as complete."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from draftgate.verdict.equality import OUTPUTS_EQUAL_CONTROL
+
+if TYPE_CHECKING:
+    from draftgate.profile.cells import Cell
+
+IDENTITIES = "identities"
+
+ALWAYS = frozenset({IDENTITIES, "outputs", "tokens_per_step"})
+DRAFTING = frozenset(
+    {
+        *("acceptance_length", "per_position_acceptance_rate", "drafted_tokens"),
+        OUTPUTS_EQUAL_CONTROL,
+    }
+)
+TIMED = frozenset({"output_throughput"})
+TIMED_DRAFTING = frozenset({"speedup"})
+
+Manifest = Mapping[str, frozenset[str]]
+"""Cell id -> metrics that must be judged, in the profile's order."""
+
+
+def required_metrics(cell: Cell) -> frozenset[str]:
+    """What `perf_tests/` judges of ``cell`` at least; it may judge more."""
+    drafts, timed = not cell.scenario.is_control, cell.timed
+    return ALWAYS.union(
+        DRAFTING if drafts else (),
+        TIMED if timed else (),
+        TIMED_DRAFTING if timed and drafts else (),
+    )
+
+
+def manifest_of(cells: Iterable[Cell]) -> Manifest:
+    """The manifest of a profile's cells."""
+    return MappingProxyType({cell.id: required_metrics(cell) for cell in cells})

@@ -1,0 +1,1 @@
+"""How good is the gate? Simulated engines, sent through the rules that judge real ones."""
