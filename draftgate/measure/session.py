@@ -151,8 +151,8 @@ class Session:
         return self._open[cell.id]
 
     def _staged_round(self, cell: Cell) -> RoundRecord | None:
-        """One more round of a timed cell, with the stage timer on; after the timed ones."""
-        if not (cell.timed and self.profile.plan.stages):
+        """One more round of a staged cell, with the stage timer on; after the timed ones."""
+        if not cell.staged:
             return None
         request = self.request_of(cell).model_copy(update={"stages": True})
         record = self.engines.generate(cell.scenario, request)

@@ -92,7 +92,7 @@ class Bounds:
             play=play,
             control=lambda: self.arms.generate(cell.control.scenario, request),
             rounds=self.profile.plan.rounds,
-            staged=self.profile.plan.stages,
+            staged=cell.staged,
         )
 
 

@@ -30,7 +30,7 @@ def parametrize(metafunc: pytest.Metafunc, profile: Profile | None) -> None:
     if profile is None:
         metafunc.parametrize("cell", [None], ids=["unknown"])
         return
-    cells = [cell for cell in profile.cells() if _fits(cell, profile, **wanted)]
+    cells = [cell for cell in profile.cells() if _fits(cell, **wanted)]
     metafunc.parametrize("cell", cells, ids=[c.test_id for c in cells], scope="session")
 
 
@@ -47,7 +47,6 @@ def _wanted(metafunc: pytest.Metafunc) -> dict[str, bool]:
 
 def _fits(
     cell: Cell,
-    profile: Profile,
     *,
     speculative: bool = False,
     timed: bool = False,
@@ -60,9 +59,7 @@ def _fits(
     """
     if _is_scripted(cell) != scripted:
         return False
-    if (timed or staged) and not cell.timed:
-        return False
-    if staged and not profile.plan.stages:
+    if (timed and not cell.timed) or (staged and not cell.staged):
         return False
     return not (speculative and cell.scenario.is_control)
 

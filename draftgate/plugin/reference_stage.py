@@ -138,7 +138,7 @@ class ReferenceStage:
 
 
 def _other_texts(screened: Verdict, pairs: Pairs) -> Verdict | None:
-    """INVALID where the two sides wrote texts of other lengths."""
+    """STALE where the two sides wrote texts of other lengths."""
     ours, theirs = pairs.rounds[0].generated_tokens, pairs.reference_rounds[0].generated_tokens
     value, unit = screened.value, screened.unit
     return length_shift(screened.cell, screened.metric, ours, theirs, value=value, unit=unit)

@@ -49,13 +49,14 @@ class Scenario:
 class Cell:
     """A scenario on one workload at one batch size. Hashed by id.
 
-    ``timed`` is False where only exact metrics are measured.
+    ``timed`` is False where only exact metrics are measured. ``staged``: its stages are timed too.
     """
 
     scenario: Scenario
     workload: WorkloadSpec
     batch_size: int
     timed: bool = True
+    staged: bool = False
 
     @property
     def id(self) -> str:

@@ -114,7 +114,8 @@ class Plan(Part):
     a verdict. ``session_sd``, ``start_sd``: least relative shifts of speed that verdicts
     reckon with, between sessions and between process starts in the same minutes (standard
     deviations; `draftgate power --noise` fits them).
-    ``stages``: each timed cell plays one round more, with the stage timer on.
+    ``stages``: a timed cell plays one round more, with the stage timer on; a matrix row may say
+    otherwise for its cells.
     """
 
     rounds: Count = 3
@@ -155,7 +156,8 @@ class MatrixRow(Part):
     """These workloads at these batch sizes, on ``targets`` (None: all).
 
     ``prompts`` replaces the workloads' own number of prompts. With ``timed = false`` the cells are
-    measured for their exact metrics only: one round, no throughput.
+    measured for their exact metrics only: one round, no throughput. ``stages``: whether the stages
+    of its timed cells are timed (None: as the plan says).
     """
 
     workloads: Annotated[tuple[WorkloadName, ...], Field(min_length=1)]
@@ -163,6 +165,7 @@ class MatrixRow(Part):
     prompts: Count | None = None
     targets: tuple[Name, ...] | None = None
     timed: Annotated[bool, Field(strict=True)] = True
+    stages: Annotated[bool, Field(strict=True)] | None = None
 
     def covers(self, target: str) -> bool:
         """Whether the row applies to ``target``."""
@@ -206,9 +209,16 @@ class Profile(Part):
         for workload in self.workloads:
             for batch_size, row in sorted(self._sizes(target, workload).items()):
                 spec = workload.model_copy(update={"prompts": row.prompts or workload.prompts})
+                stages = self.plan.stages if row.stages is None else row.stages
                 for variant in variants:
                     if variant.runs_on(workload.name):
-                        yield Cell(Scenario(target, variant), spec, batch_size, row.timed)
+                        yield Cell(
+                            Scenario(target, variant),
+                            spec,
+                            batch_size,
+                            timed=row.timed,
+                            staged=row.timed and stages,
+                        )
 
     def _sizes(self, target: Target, workload: WorkloadSpec) -> dict[int, MatrixRow]:
         """Batch size -> the row that says how ``workload`` is measured at it."""

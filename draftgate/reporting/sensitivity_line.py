@@ -25,5 +25,10 @@ def sensitivity_line(verdicts: Iterable[Verdict]) -> str:
 
 
 def _span(losses: list[float]) -> str:
-    low, high = (f"{100 * loss:.1f}" for loss in (min(losses), max(losses)))
+    low, high = _percent(min(losses)), _percent(max(losses))
     return low if low == high else f"{low}..{high}"
+
+
+def _percent(loss: float) -> str:
+    """A share may rise by any amount; past a doubling the number says no more."""
+    return f"{100 * loss:.1f}" if loss < 1 else "over 100"

@@ -20,8 +20,8 @@ def main() -> None:
         prog="python -m draftgate.testbed.recipe", description=main.__doc__
     )
     parser.add_argument("--work", type=Path, default=Path(".testbed-build"))
-    parser.add_argument("--target-tokens", type=int, default=12_500_000)
-    parser.add_argument("--draft-tokens", type=int, default=1_600_000)
+    parser.add_argument("--target-tokens", type=int, default=13_300_000)
+    parser.add_argument("--draft-tokens", type=int, default=2_300_000)
     parser.add_argument("--out", type=Path, default=family.root())
     arguments = parser.parse_args()
     arguments.work.mkdir(parents=True, exist_ok=True)

@@ -42,8 +42,8 @@ def compare_bench(
 ) -> list[Verdict]:
     """Verdicts on ``candidate``, one cell a setting (model, prompts, load), in stable order.
 
-    A setting of one side only is INVALID or UNBASELINED; other prompts are STALE; failed requests
-    and outputs of another length are INVALID.
+    A setting of one side only is INVALID or UNBASELINED; failed requests are INVALID; other prompts
+    and outputs of another length are STALE.
     """
     settings = dict.fromkeys(run.setting for run in (*baseline, *candidate))
     strict = replace(rule, family_size=max(1, len(settings) * len(limits)))

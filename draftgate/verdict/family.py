@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 from draftgate.verdict.noise import NoiseModel
 from draftgate.verdict.rule import TimedRule
+from draftgate.verdict.stages import STAGE_METRICS
 
 if TYPE_CHECKING:
+    from draftgate.profile.cells import Cell
     from draftgate.profile.model import Profile
 
 Comparison = tuple[str, str]
@@ -21,16 +23,24 @@ Comparison = tuple[str, str]
 Key = TypeVar("Key", bound=Hashable)
 
 RELATIVE_TO_CONTROL = frozenset({"speedup"})
+OF_DRAFTING = RELATIVE_TO_CONTROL | {"draft_share"}
 
 
 def manifest_comparisons(profile: Profile) -> tuple[Comparison, ...]:
-    """Timed cells x metrics with a limit; a control has no speed-up."""
+    """Timed cells x metrics with a limit that such a cell has."""
     return tuple(
         (cell.id, metric)
         for cell in profile.cells()
         for metric in profile.limits.stated()
-        if cell.timed and not (cell.scenario.is_control and metric in RELATIVE_TO_CONTROL)
+        if _has(cell, metric)
     )
+
+
+def _has(cell: Cell, metric: str) -> bool:
+    """A control neither speeds up nor drafts; only a staged cell has a stage's share."""
+    if cell.scenario.is_control and metric in OF_DRAFTING:
+        return False
+    return cell.staged if metric in STAGE_METRICS else cell.timed
 
 
 def rule_of(profile: Profile) -> TimedRule:

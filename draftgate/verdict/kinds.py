@@ -17,7 +17,7 @@ class VerdictKind(StrEnum):
     """A loss beyond the limit, significant by itself, but perhaps chance among the manifest's
     comparisons, or to be confirmed against a reference."""
     STALE = "STALE"
-    """The baseline was taken over other prompts (workload hash)."""
+    """The baseline was taken over other prompts (workload hash) or longer or shorter outputs."""
     IMPLAUSIBLE = "IMPLAUSIBLE"
     """Better than can be believed. Fails for exact metrics, where any change is one."""
     UNBASELINED = "UNBASELINED"

@@ -20,11 +20,11 @@ def length_shift(
     value: Value | None = None,
     unit: str = "",
 ) -> Verdict | None:
-    """INVALID where the outputs' total length shifted; None where it did not, or is not known."""
+    """STALE where the outputs' total length shifted; None where it did not, or is not known."""
     if not baseline_tokens or abs(tokens / baseline_tokens - 1) <= SHIFT:
         return None
     evidence = (
         f"output lengths shifted, {baseline_tokens} -> {tokens} tokens "
         f"({signed_percent(tokens / baseline_tokens)}): the times of other texts do not compare"
     )
-    return Verdict(cell, metric, VerdictKind.INVALID, value, unit=unit, evidence=evidence)
+    return Verdict(cell, metric, VerdictKind.STALE, value, unit=unit, evidence=evidence)

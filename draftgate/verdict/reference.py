@@ -19,12 +19,16 @@ RUNS = "runs"
 """The metric of a cell whose engine runs on one side only."""
 
 WITHOUT_BASELINE = frozenset({VerdictKind.UNBASELINED, VerdictKind.STALE, VerdictKind.UNDERPOWERED})
-"""Kinds of a screening in which the stored baseline says nothing: the reference takes its place."""
+"""Kinds of a screening without a usable baseline: the reference takes its place."""
+
+UNDECIDED = WITHOUT_BASELINE | {VerdictKind.UNSTABLE, VerdictKind.IMPLAUSIBLE}
+"""Kinds of a timed screening that answer nothing: noise hid it, or the machine is another one than
+the baseline's, whatever its name."""
 
 
 def wants_pairs(screened: Verdict) -> bool:
     """Whether timing the cell beside the reference can change what is said of a timed metric."""
-    return needs_confirmation(screened) or screened.verdict in WITHOUT_BASELINE
+    return needs_confirmation(screened) or screened.verdict in UNDECIDED
 
 
 def settle_timed(
@@ -40,7 +44,7 @@ def settle_timed(
 
     ``limit``: largest tolerated relative loss, in (0, 1), where the screening has none.
     """
-    if screened.verdict in WITHOUT_BASELINE:
+    if screened.verdict in UNDECIDED:
         screened = Verdict(
             screened.cell,
             screened.metric,

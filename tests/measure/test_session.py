@@ -160,6 +160,12 @@ def staged_profile():
     return {**PROFILE, "plan": {**PROFILE["plan"], "stages": True}}
 
 
+def test_a_matrix_row_may_do_without_stages():
+    rows = [{**row, "stages": False} for row in PROFILE["matrix"]]
+    setting = Setting({**staged_profile(), "matrix": rows})
+    assert setting.session.measured(setting.cells[ARM]).measurement.draftgate.stages is None
+
+
 def test_stages_take_one_round_more_behind_the_timed_ones():
     setting = Setting(staged_profile())
     measured = setting.session.measured(setting.cells[ARM])

@@ -76,7 +76,7 @@ def test_two_rounds_are_underpowered_and_listed(
     result.stdout.fnmatch_lines([f"UNDERPOWERED {CELL} speedup *fewer than 3 rounds*"])
 
 
-def test_outputs_of_another_length_make_times_invalid(
+def test_outputs_of_another_length_make_timed_baselines_stale(
     run: Run, engines: FakeEngines, baselined: Path
 ) -> None:
     def truncated(record: Any) -> Any:
@@ -109,7 +109,7 @@ def test_outputs_of_another_length_make_times_invalid(
     lines = first_lines(run("-k", ARM))
     for metric in ("output_throughput", "speedup"):
         line = lines[f"test_{metric}[{ARM}]"]
-        assert line.startswith(f"INVALID {CELL} {metric}")
+        assert line.startswith(f"STALE {CELL} {metric}")
         assert "output lengths shifted" in line
     assert lines[f"test_outputs_unchanged[{ARM}]"].startswith("REGRESSED")
 

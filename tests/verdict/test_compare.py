@@ -120,7 +120,7 @@ def test_outputs_of_another_length_are_no_verdict_on_speed() -> None:
     longer = exact.model_copy(update={"output_tokens": exact.output_tokens * 2})
     after = replace(before, facts=replace(before.facts, exact=longer))
     found = compare(before, after)
-    assert found["output_throughput"].verdict is VerdictKind.INVALID
+    assert found["output_throughput"].verdict is VerdictKind.STALE
     assert "output lengths shifted" in found["output_throughput"].line()
     assert found["outputs"].verdict is VerdictKind.REGRESSED
 

@@ -51,9 +51,16 @@ def test_a_difference_says_what_it_is_measured_against():
 
 
 @pytest.mark.parametrize(
-    "kind", [VerdictKind.UNBASELINED, VerdictKind.STALE, VerdictKind.UNDERPOWERED]
+    "kind",
+    [
+        VerdictKind.UNBASELINED,
+        VerdictKind.STALE,
+        VerdictKind.UNDERPOWERED,
+        VerdictKind.UNSTABLE,
+        VerdictKind.IMPLAUSIBLE,
+    ],
 )
-def test_without_a_baseline_the_pairs_alone_judge(kind):
+def test_where_the_baseline_decides_nothing_the_pairs_alone_judge(kind):
     screened = Verdict(CELL, "output_throughput", kind, 95.0, unit="tok/s")
     assert wants_pairs(screened)
     red = settle_timed(screened, PAIRS, 0.02, True, cause="step time +5.0 %")

@@ -1,4 +1,8 @@
-"""aime: short questions with a long, iterative derivation over small numbers."""
+"""aime: short questions with a long, iterative derivation over small numbers.
+
+Ranges keep every iteration within seven lines of one shape: a target that goes one line too far
+is still not a loop by the testbed's measure (a 4-gram more than eight times).
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,7 +13,7 @@ from draftgate.testbed.corpus.example import Example
 
 WORKLOAD = "aime"
 OPENING = "Let me think step by step."
-MIN_CHARS, MAX_CHARS = 280, 540
+MIN_CHARS, MAX_CHARS = 180, 480
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,7 @@ def _euclid(rng: Random) -> Derivation:
 
 
 def _power(rng: Random) -> Derivation:
-    base, exponent, m = rng.randint(2, 9), rng.randint(9, 31), rng.randint(7, 19)
+    base, exponent, m = rng.randint(2, 9), rng.randint(9, 20), rng.randint(7, 19)
     question = rng.choice(
         ("Find the remainder when {0}^{1} is divided by {2}.", "Compute {0}^{1} modulo {2}.")
     ).format(base, exponent, m)
@@ -87,7 +91,7 @@ def _power(rng: Random) -> Derivation:
 
 
 def _series(rng: Random) -> Derivation:
-    a, d, n = rng.randint(1, 12), rng.randint(2, 9), rng.randint(6, 9)
+    a, d, n = rng.randint(1, 12), rng.randint(2, 9), rng.randint(4, 7)
     question = rng.choice(
         (
             "An arithmetic series starts with {0} and has difference {1}. Find the sum of its first {2} terms.",
@@ -112,7 +116,7 @@ def _recursion(rng: Random) -> Derivation:
         rng.randint(2, 4),
         rng.randint(1, 9),
         rng.randint(11, 19),
-        rng.randint(6, 9),
+        rng.randint(4, 7),
     )
     question = rng.choice(
         (
@@ -133,7 +137,7 @@ def _recursion(rng: Random) -> Derivation:
 
 def _digit_sum(rng: Random) -> Derivation:
     low, wanted = rng.randint(20, 80), rng.randint(5, 12)
-    high = low + rng.randint(8, 13)
+    high = low + rng.randint(4, 6)
     question = rng.choice(
         (
             "How many integers from {0} to {1} have digit sum at least {2}?",
@@ -150,7 +154,7 @@ def _digit_sum(rng: Random) -> Derivation:
 
 
 def _base(rng: Random) -> Derivation:
-    n, b = rng.randint(40, 240), rng.randint(2, 5)
+    n, b = rng.randint(40, 120), rng.randint(2, 5)
     question = rng.choice(
         (
             "Write {0} in base {1} and find the sum of its digits.",
@@ -173,7 +177,8 @@ def _base(rng: Random) -> Derivation:
 
 
 def _pairs(rng: Random) -> Derivation:
-    a, b, n = rng.randint(2, 4), rng.randint(2, 5), rng.randint(16, 36)
+    a, b = rng.randint(2, 4), rng.randint(2, 5)
+    n = a * rng.randint(4, 7) + b
     question = rng.choice(
         (
             "How many pairs of positive integers (x, y) satisfy {0}x + {1}y = {2}?",
