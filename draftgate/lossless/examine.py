@@ -125,7 +125,7 @@ def record_of(finding: Finding) -> dict[str, Any]:
 
 def _known_issues(finding: Finding) -> list[str]:
     """Defects of this vLLM that may explain a verdict, where it is bad and nothing was repaired."""
-    if finding.lossless or finding.question.suspect.setup:
+    if finding.lossless or finding.question.suspect.hooks:
         return []
     sampler = "v1-native" if finding.info.platform == "cpu" else finding.info.runner
     issues = load_known_issues().values()

@@ -34,7 +34,7 @@ def repaired_expansion() -> Iterator[None]:
 
 
 def install_expansion() -> None:
-    """L1 repaired for good in this process; for `EngineSpec.setup`, before vLLM has an engine.
+    """L1 repaired for good in this process; for `EngineSpec.hooks`, before vLLM has an engine.
 
     Does nothing where no CPU stand-in is used.
     """

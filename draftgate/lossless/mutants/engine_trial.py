@@ -16,6 +16,7 @@ from statistics import median
 
 from draftgate.engine import EngineError, EngineHost, EngineSpec, RoundPrompt, RoundRequest
 from draftgate.engine.forkserver import ForkServers, can_fork_engines
+from draftgate.engine.interpreter import Interpreter
 from draftgate.engine.process import spawn
 from draftgate.engine.records import RoundRecord
 from draftgate.lossless.channels import Channel
@@ -46,7 +47,7 @@ def engine_outcomes(
 ) -> Iterator[Outcome]:
     """Outcomes of the mutants whose ``where`` is ``engine/VARIANT``."""
     servers = ForkServers(log_dir)
-    launch = servers.launch if can_fork_engines() else spawn
+    launch = servers.launch if can_fork_engines(Interpreter.this()) else spawn
     try:
         make = partial(EngineHost, log_dir=log_dir, launch=launch)
         texts = _control_texts(workbench, make)

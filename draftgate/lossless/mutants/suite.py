@@ -93,7 +93,9 @@ class Suite:
         arguments = [*_PYTEST_ARGUMENTS, *(["-x"] if stop_at_first else [])]
         # Slow tests say nothing that the others do not, and cost minutes a mutant.
         paths = [str(self._folder / module) for module in modules]
-        code = pytest.main([*arguments, "-m", "not slow", *paths], plugins=[verdicts])
+        code = pytest.main(
+            [*arguments, "-m", "not slow and not engine", *paths], plugins=[verdicts]
+        )
         if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             raise MutantError(f"pytest ended with {code!r}; see {self._log}")
         return verdicts.failures
