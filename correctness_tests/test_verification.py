@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from draftgate.lossless import reference
-from draftgate.lossless.batch import Batch, FloatArray
+from draftgate.lossless.batch import Batch, FloatArray, Sampling
 from draftgate.lossless.constraints import softmax
 from draftgate.lossless.samplers import Kernels
 from draftgate.lossless.v1 import V1Sampler
@@ -79,6 +79,27 @@ def test_accepted_drafts_are_those_the_uniforms_ask_for(
         limits = reference.thresholds(window, p, q, sampler.verification)
         margin = BLOCK_MARGIN if sampler.verification == "block" else MARGIN
         assume((np.abs(np.array(limits) - luck[: len(limits)]) > margin).all())
+    expected = expected_acceptance(sampler, batch, bonus, uniforms, recovered)
+    np.testing.assert_array_equal(sampler.accept(batch, bonus, uniforms, recovered), expected)
+
+
+@pytest.mark.parametrize("luck", [0.45, 0.7], ids=["own-row-accepts", "own-row-rejects"])
+@pytest.mark.parametrize("position", range(3))
+def test_each_draft_is_judged_by_its_own_rows(sampler: Kernels, position: int, luck: float) -> None:
+    """p / q is 1/2 in a draft's own rows, above 2 with another draft's q, below 2/5 with its p."""
+    drafts = np.tile([0, 1, 2], 2)
+    own = drafts[:, None] == np.arange(4)
+    p = np.vstack([np.where(own, 0.3, 0.7 / 3), np.full((2, 4), 0.25)])
+    batch = Batch(
+        lengths=np.full(2, 3, np.int32),
+        drafts=drafts.astype(np.int32),
+        logits=np.log(p[[0, 1, 2, 6, 3, 4, 5, 7]]).astype(np.float32),
+        proposal=np.where(own, 0.6, 0.4 / 3).astype(np.float32),
+        sampling=Sampling(temperature=np.ones(2, np.float32)),
+    )
+    uniforms = np.full(6, 0.01)
+    uniforms[[position, 3 + position]] = luck
+    recovered, bonus = np.full(6, 3, np.int32), np.full(2, 3, np.int32)
     expected = expected_acceptance(sampler, batch, bonus, uniforms, recovered)
     np.testing.assert_array_equal(sampler.accept(batch, bonus, uniforms, recovered), expected)
 

@@ -113,7 +113,8 @@ class Plan(Part):
     together, None: all. ``reference_pairs``: rounds timed beside a reference's, where one settles
     a verdict. ``session_sd``, ``start_sd``: least relative shifts of speed that verdicts
     reckon with, between sessions and between process starts in the same minutes (standard
-    deviations; `draftgate power --noise` fits them).
+    deviations; `draftgate power --noise` fits them). ``ratio_sd``: likewise, between sessions, of
+    speed-ups and of stages' shares, from which the machine's shift cancels.
     ``stages``: a timed cell plays one round more, with the stage timer on; a matrix row may say
     otherwise for its cells.
     """
@@ -124,6 +125,7 @@ class Plan(Part):
     sessions: Count = 1
     session_sd: RelativeLoss = 0.01
     start_sd: RelativeLoss = 0.005
+    ratio_sd: RelativeLoss = 0.01
     resident: Count | None = None
     reference_pairs: Count = 10
     batch_mode: Literal["mixed", "replicated"] = "mixed"

@@ -47,7 +47,7 @@ def rule_of(profile: Profile) -> TimedRule:
     """The rule for the profile's timed metrics, the same for a selection as for all its cells."""
     return TimedRule(
         family_size=max(1, len(manifest_comparisons(profile))),
-        noise=NoiseModel(profile.plan.session_sd, profile.plan.start_sd),
+        noise=NoiseModel(profile.plan.session_sd, profile.plan.start_sd, profile.plan.ratio_sd),
     )
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from draftgate.measure.sessions import Sessions
 
@@ -24,11 +24,18 @@ class NoiseModel:
     """Least relative shifts (standard deviations), in (0, 1), whatever the samples show.
 
     ``session_sd_floor``: between sessions, hours or days apart. ``start_sd_floor``: between process
-    starts in the same minutes, as the sides of interleaved pairs are.
+    starts in the same minutes, as the sides of interleaved pairs are. ``ratio_sd_floor``: between
+    sessions, of what is measured as a ratio within one: the machine's own shift cancels.
     """
 
     session_sd_floor: float = 0.01
     start_sd_floor: float = 0.005
+    ratio_sd_floor: float = 0.01
+
+    def of(self, metric: str) -> NoiseModel:
+        """The model for one metric: a speed-up and a stage's share are ratios."""
+        is_ratio = metric == "speedup" or metric.endswith("_share")
+        return replace(self, session_sd_floor=self.ratio_sd_floor) if is_ratio else self
 
 
 @dataclass(frozen=True)

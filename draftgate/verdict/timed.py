@@ -54,7 +54,7 @@ def judge_timed(
     if min(_rounds(samples), _rounds(baseline_samples)) < rule.min_rounds:
         few = f"fewer than {rule.min_rounds} rounds"
         return replace(verdict, verdict=VerdictKind.UNDERPOWERED, evidence=few)
-    moved = difference(_filled(samples), _filled(baseline_samples), rule.noise)
+    moved = difference(_filled(samples), _filled(baseline_samples), rule.noise.of(metric))
     kind = kind_of(moved, limit, higher_is_better, rule)
     if kind is VerdictKind.REGRESSED and can_confirm:
         kind = VerdictKind.SUSPECT

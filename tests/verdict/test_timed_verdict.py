@@ -193,3 +193,18 @@ def test_a_true_drop_of_twice_the_limit_is_caught():
         return verdict.verdict is VerdictKind.REGRESSED
 
     assert np.mean([caught() for _ in range(200)]) > 0.95
+
+
+def test_the_machines_shift_cancels_from_a_ratio_within_a_session():
+    rule = TimedRule(noise=NoiseModel(session_sd_floor=0.3, ratio_sd_floor=0.005))
+    kinds = {
+        metric: judge_timed(
+            "c", metric, [[80.0, 80.2, 79.8]], [[100.0, 100.2, 99.8]], 0.1, rule=rule
+        ).verdict
+        for metric in ("output_throughput", "speedup", "verify_share")
+    }
+    assert kinds == {
+        "output_throughput": VerdictKind.UNSTABLE,
+        "speedup": VerdictKind.REGRESSED,
+        "verify_share": VerdictKind.REGRESSED,
+    }

@@ -72,6 +72,9 @@ class Suite:
     ) -> list[Failure]:
         """Failing tests of ``modules`` under ``mutant``; a hang is a failure, too.
 
+        ``stop_at_first``: at the first that speaks of losslessness; one that speaks of acceptance
+        does not say that no other would.
+
         Raises MutantError where the mutant cannot be applied.
         """
 
@@ -89,14 +92,12 @@ class Suite:
     def _pytest(self, modules: Iterable[str], *, stop_at_first: bool) -> list[Failure]:
         import pytest
 
-        verdicts = Verdicts()
-        arguments = [*_PYTEST_ARGUMENTS, *(["-x"] if stop_at_first else [])]
+        verdicts = Verdicts(stops="losslessness" if stop_at_first else None)
         # Slow tests say nothing that the others do not, and cost minutes a mutant.
         paths = [str(self._folder / module) for module in modules]
-        code = pytest.main(
-            [*arguments, "-m", "not slow and not engine", *paths], plugins=[verdicts]
-        )
-        if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        code = pytest.main([*_PYTEST_ARGUMENTS, "-m", "not slow", *paths], plugins=[verdicts])
+        ended = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED)
+        if code not in ended:
             raise MutantError(f"pytest ended with {code!r}; see {self._log}")
         return verdicts.failures
 

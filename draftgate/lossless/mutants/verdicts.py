@@ -21,8 +21,9 @@ class Failure:
 
 @dataclass(eq=False)
 class Verdicts:
-    """Collects `Failure`s of one pytest run."""
+    """Collects `Failure`s of one pytest run, which ends with the first of channel ``stops``."""
 
+    stops: Channel | None = None
     failures: list[Failure] = field(default_factory=list)
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -37,7 +38,10 @@ class Verdicts:
         report: pytest.TestReport = yield  # type: ignore[assignment]
         if report.failed:
             raised = call.excinfo.value if call.excinfo else None
-            self.failures.append(Failure(f"{item.path.name}::{item.name}", channel_of(raised)))
+            failure = Failure(f"{item.path.name}::{item.name}", channel_of(raised))
+            self.failures.append(failure)
+            if failure.channel == self.stops:
+                item.session.shouldstop = f"{failure.test} failed"
         return report  # type: ignore[return-value]
 
 
