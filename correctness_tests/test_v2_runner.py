@@ -16,7 +16,7 @@ from draftgate.lossless.runners import interpreted_v2
 from draftgate.profile import Target, load_profile
 from draftgate.workload import load_workload
 
-pytestmark = [pytest.mark.engine, pytest.mark.slow]
+pytestmark = pytest.mark.engine
 
 PROFILE = load_profile("cpu")
 SHORT = "llama-tiny/eagle3-k3"

@@ -45,7 +45,7 @@ def parse(
 def _json(text: str, path: Path) -> dict[str, Any]:
     try:
         data = json.loads(text, parse_constant=_refuse, object_pairs_hook=_unique)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BaselineError(path, f"not readable as JSON ({error})") from None
     if not isinstance(data, dict):
         raise BaselineError(path, "not a JSON object")

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 from draftgate.baseline.anchor import Anchor
 from draftgate.baseline.candidate import Candidate
@@ -145,8 +146,16 @@ def _moved_exact(fresh: ExactBaseline, existing: ExactBaseline) -> Iterator[tupl
             is_worse = before is not None and (after is None or after < before)
             yield f"{name} {_shown(before)} -> {_shown(after)}", is_worse
     for name in type(new).model_fields:
-        if getattr(old, name) != getattr(new, name):
-            yield name, False
+        before, after = getattr(old, name), getattr(new, name)
+        if before != after:
+            yield name, _is_worse_count(name, before, after)
+
+
+def _is_worse_count(name: str, before: Any, after: Any) -> bool:
+    """Other texts are never just better, and more drafts are work that must bring tokens."""
+    if name == "outputs_hash":
+        return True
+    return name == "draft_tokens" and before is not None and after is not None and after > before
 
 
 def _moved_timed(

@@ -126,8 +126,18 @@ def _partings(
         if offset == 0 or gap > 0:
             partings.append(_parting(control, found, position + offset, gap))
         if gap > tolerance:
-            break
+            return partings
+    if _ends_elsewhere(control, found):
+        partings.append(_parting(control, found, len(found.output), None))
     return partings
+
+
+def _ends_elsewhere(control: Text, found: Text) -> bool:
+    """Whether texts that went apart end where no text may; their last tokens are judged as such."""
+    limit = len(control.output) if control.finish_reason == "length" else None
+    if limit is not None and len(found.output) > limit:
+        return True
+    return found.finish_reason == "length" and len(found.output) < (limit or len(control.output))
 
 
 def _parting(control: Text, found: Text, position: int, gap: float | None) -> Parting:

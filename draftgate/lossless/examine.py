@@ -12,13 +12,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 from draftgate.engine import EngineHost, EngineInfo, EngineSpec, Sampling
+from draftgate.engine.probe import ProbeResult
+from draftgate.engine.records import SpecCounters
 from draftgate.lossless.equality import TOLERANCE, Equality, Parting, Text
 from draftgate.lossless.known_issues import load_known_issues
 from draftgate.lossless.pit import Calibration, detectable
 from draftgate.lossless.whole_engine import (
     Prompts,
-    generate,
     greedy_equality,
+    run,
     sampled,
     sampled_calibration,
 )
@@ -49,7 +51,10 @@ class Question:
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found. ``calibration`` is None for a question about greedy output alone."""
+    """What was found. ``calibration`` is None for a question about greedy output alone.
+
+    ``drafting``: the engine's counters over the greedy run; None where it has none.
+    """
 
     question: Question
     info: EngineInfo
@@ -57,11 +62,36 @@ class Finding:
     found: Sequence[Text]
     equality: Equality
     calibration: Calibration | None
+    drafting: SpecCounters | None = None
 
     @property
     def lossless(self) -> bool:
         """Whether nothing speaks against it."""
         return self.equality.holds and (self.calibration is None or self.calibration.accepted)
+
+    @property
+    def undecided(self) -> str:
+        """Why a verdict of lossless would mean nothing; empty where it means something."""
+        if not self.lossless:
+            return ""
+        if self.drafting is not None and not self.drafting.accepted_tokens:
+            return (
+                f"none of {self.drafting.draft_tokens} drafted tokens was accepted, so acceptance "
+                "was not tested: give prompts that it drafts for, or more --max-tokens"
+            )
+        if self.calibration is not None and detectable(self.calibration.tokens) >= 1:
+            return (
+                f"{self.calibration.tokens} sampled tokens can refute nothing: give more --count "
+                "or --max-tokens"
+            )
+        return ""
+
+    @property
+    def verdict(self) -> str:
+        """``lossless``, ``not lossless`` or ``undecided``."""
+        if self.undecided:
+            return "undecided"
+        return "lossless" if self.lossless else "not lossless"
 
 
 def examine(
@@ -77,13 +107,13 @@ def examine(
     with EngineHost(question.suspect, label="suspect", log_dir=log_dir) as engine:
         info = engine.info
         prompts = _fitting(engine, question, info.max_model_len)
-        found = _greedy(engine, prompts, question)
+        found, probed = _greedy(engine, prompts, question)
         on_progress(f"speculative decoding: {_count(found)} greedy tokens")
         drawn = _sampled(engine, prompts, question)
         on_progress(f"speculative decoding: {_count(drawn)} sampled tokens")
     on_progress("standard decoding: starting the engine")
     with EngineHost(question.control, label="control", log_dir=log_dir) as engine:
-        control = _greedy(engine, prompts, question)
+        control, _ = _greedy(engine, prompts, question)
         on_progress(f"standard decoding: {_count(control)} greedy tokens, scoring")
         equality = greedy_equality(
             control,
@@ -95,14 +125,14 @@ def examine(
         calibration = None
         if drawn:
             calibration = sampled_calibration(drawn, engine, temperature=question.temperature)
-    return Finding(question, info, control, found, equality, calibration)
+    return Finding(question, info, control, found, equality, calibration, probed.counters)
 
 
 def record_of(finding: Finding) -> dict[str, Any]:
     """The flat record that `draftgate lossless` prints."""
     equality, calibration = finding.equality, finding.calibration
     return {
-        "verdict": "lossless" if finding.lossless else "not lossless",
+        "verdict": finding.verdict,
         "requests": equality.requests,
         "tokens": equality.tokens,
         "identical": equality.identical,
@@ -110,6 +140,8 @@ def record_of(finding: Finding) -> dict[str, Any]:
         "divergences": len(equality.divergences),
         "pit_p": None if calibration is None else calibration.p,
         "details": {
+            "undecided": finding.undecided,
+            "drafting": finding.drafting.model_dump() if finding.drafting else None,
             "tolerance_nats": equality.tolerance,
             "near_ties": [_parting(finding, parting) for parting in equality.near_ties],
             "divergences": [_parting(finding, parting) for parting in equality.divergences],
@@ -147,9 +179,11 @@ def _fitting(engine: EngineHost, question: Question, max_model_len: int) -> Prom
     return fitting
 
 
-def _greedy(engine: EngineHost, prompts: Prompts, question: Question) -> list[Text]:
+def _greedy(
+    engine: EngineHost, prompts: Prompts, question: Question
+) -> tuple[list[Text], ProbeResult]:
     sampling = Sampling(max_tokens=question.max_tokens)
-    return generate(engine, prompts, sampling, in_flight=question.batch_size)
+    return run(engine, prompts, sampling, in_flight=question.batch_size)
 
 
 def _sampled(engine: EngineHost, prompts: Prompts, question: Question) -> list[Text]:

@@ -135,6 +135,8 @@ class Options:
             raise pytest.UsageError("--accept-regression needs --update-baselines beside it")
         if not self.accept_regression.strip():
             raise pytest.UsageError("--accept-regression needs a reason, for the baseline's record")
+        if not self.accept_regression.isprintable():
+            raise pytest.UsageError("--accept-regression: the reason is no readable line of text")
 
     def requires_baseline(self, profile_fingerprint: str | None) -> bool:
         """Whether UNBASELINED fails: as said, else under CI for a profile with a fingerprint."""

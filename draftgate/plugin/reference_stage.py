@@ -127,7 +127,10 @@ class ReferenceStage:
         return pairs.of(metric)
 
     def _against(self, measured: Measured, metric: str) -> Verdict:
-        theirs = self.reference.measured(measured.cell).measurement.draftgate.exact
+        beside = self.reference.measured(measured.cell)
+        if beside.faults:
+            raise MeasureError(f"on {self.name}: {beside.faults[0]}")
+        theirs = beside.measurement.draftgate.exact
         ours = measured.measurement.draftgate.exact
         judged = judge_exact_cell(measured.cell.id, ours.model_dump(), theirs.model_dump())
         return next(verdict for verdict in judged if verdict.metric == metric)

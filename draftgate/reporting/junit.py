@@ -42,6 +42,8 @@ def read_junit(path: Path) -> Evidence:
         return Evidence(str(path), _facts(suites), tests)
     except ValueError as error:
         raise JUnitError(path, str(error)) from None
+    except RecursionError:
+        raise JUnitError(path, "suites lie in suites without end") from None
 
 
 def _cases(suite: Any) -> Iterator[Any]:

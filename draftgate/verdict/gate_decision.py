@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from draftgate.verdict.evidence import Evidence, JudgedTest, Outcome
 from draftgate.verdict.kinds import VerdictKind
-from draftgate.verdict.manifest import Manifest
+from draftgate.verdict.manifest import ALWAYS, DRAFTING, Manifest
 from draftgate.verdict.run_gaps import Expected, run_gaps
 
 PASS, REGRESSION, INCOMPLETE = 0, 2, 3
@@ -20,7 +20,9 @@ PASS, REGRESSION, INCOMPLETE = 0, 2, 3
 WORSE = frozenset({VerdictKind.REGRESSED})
 WORSE_WHERE_RED = frozenset({VerdictKind.SUSPECT, VerdictKind.IMPLAUSIBLE})
 GOOD = frozenset({VerdictKind.OK, VerdictKind.IMPROVED})
-SAYS_NOTHING = frozenset({VerdictKind.INVALID, VerdictKind.STALE})
+SAYS_NOTHING = frozenset({VerdictKind.INVALID, VerdictKind.STALE, VerdictKind.UNDERPOWERED})
+PORTABLE = ALWAYS | DRAFTING
+"""Metrics whose baselines hold on any machine of an instruction set, and lie in the repository."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,8 @@ def _test_gap(test: JudgedTest) -> Iterator[str]:
         yield f"{test.name} was skipped{f' ({test.message})' if test.message else ''}"
     elif test.kind in SAYS_NOTHING or (test.red and not _is_worse(test)):
         yield _said(test)
+    elif test.kind is VerdictKind.UNBASELINED and test.metric in PORTABLE:
+        yield f"{test.metric} has no baseline, so nothing guards it"
 
 
 def _said(test: JudgedTest) -> str:

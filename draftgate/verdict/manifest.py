@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from draftgate.verdict.equality import OUTPUTS_EQUAL_CONTROL
+from draftgate.verdict.stages import STAGE_METRICS
 
 if TYPE_CHECKING:
     from draftgate.profile.cells import Cell
@@ -22,6 +23,8 @@ DRAFTING = frozenset(
 )
 TIMED = frozenset({"output_throughput"})
 TIMED_DRAFTING = frozenset({"speedup"})
+STAGED_DRAFTING = frozenset({"draft_share"})
+STAGED = frozenset(STAGE_METRICS) - STAGED_DRAFTING
 
 Manifest = Mapping[str, frozenset[str]]
 """Cell id -> metrics that must be judged, in the profile's order."""
@@ -34,6 +37,8 @@ def required_metrics(cell: Cell) -> frozenset[str]:
         DRAFTING if drafts else (),
         TIMED if timed else (),
         TIMED_DRAFTING if timed and drafts else (),
+        STAGED if cell.staged else (),
+        STAGED_DRAFTING if cell.staged and drafts else (),
     )
 
 

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from draftgate.verdict.evidence import Evidence
 
+SHARD = re.compile(r"[1-9]\d{0,3}/[1-9]\d{0,3}")
+
 
 @dataclass(frozen=True)
 class Expected:
-    """The profile that the runs must belong to; ``manifest``: its hash."""
+    """The profile that the runs must belong to.
+
+    ``manifest``: its hash. ``fingerprint``: the hardware it declares; empty: any.
+    """
 
     profile: str
     manifest: str
+    fingerprint: str = ""
 
 
 def run_gaps(expected: Expected, runs: Sequence[Evidence]) -> Iterator[str]:
@@ -31,6 +38,11 @@ def _own_gaps(expected: Expected, run: Evidence) -> Iterator[str]:
         yield f"{run.source} names no profile: it holds no perf run, or one that measured nothing"
     elif facts.manifest != expected.manifest:
         yield f"{run.source} belongs to {_other_profile(expected, run)}"
+    if expected.fingerprint and facts.fingerprint != expected.fingerprint:
+        yield (
+            f"{run.source} was measured on {facts.fingerprint or 'an unnamed machine'}, "
+            f"the profile is for {expected.fingerprint}"
+        )
     if facts.keyword:
         yield f"{run.source} ran under -k {facts.keyword!r}"
     elif facts.deselected:
@@ -66,6 +78,9 @@ def _shards(runs: Sequence[Evidence]) -> Iterator[str]:
         return
     counts = Counter(run.facts.shard for run in runs)
     totals = {shard.partition("/")[2] for shard in counts}
+    if strange := [shard for shard in counts if not SHARD.fullmatch(shard)]:
+        yield f"shard {', '.join(sorted(map(repr, strange)))} is none: a shard is i/n"
+        return
     if len(totals) > 1:
         yield f"the files are of different runs: shards {', '.join(sorted(map(repr, counts)))}"
         return

@@ -35,7 +35,7 @@ def judge_share(
 
     Raises KeyError where the measurement lacks the stage.
     """
-    stored = baseline if baseline and stage in baseline else None
+    stored = baseline if baseline and _same_parts(measured, baseline) else None
     verdict = judge_timed(
         cell,
         f"{stage}_share",
@@ -66,6 +66,12 @@ def stage_changes(measured: StageSamples, baseline: StageSamples) -> str:
     }
     by_size = sorted(moved, key=lambda stage: -abs(moved[stage]))
     return ", ".join(f"{stage} {moved[stage]:+.2g} ms" for stage in by_size)
+
+
+def _same_parts(measured: StageSamples, baseline: StageSamples) -> bool:
+    """A share of other stages is another share; stages of one session have as many groups."""
+    shapes = {tuple(map(len, sessions)) for sessions in baseline.values()}
+    return measured.keys() == baseline.keys() and len(shapes) == 1
 
 
 def _shares(stage: str, samples: StageSamples) -> list[list[float]]:

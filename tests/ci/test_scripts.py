@@ -43,12 +43,26 @@ def test_shards_leave_what_the_judge_needs(recorded: Path) -> None:
     }
 
 
-def test_a_whole_run_is_judged_and_summarised(measured: Path) -> None:
-    summary = measured / "summary.md"
-    done = run_script("judge.sh", "out", cwd=measured, GITHUB_STEP_SUMMARY=str(summary))
+@pytest.fixture
+def judged(measured: Path) -> Path:
+    """The project as if its baselines were there and equal."""
+    for junit in (measured / "out").glob("junit-*.xml"):
+        junit.write_text(junit.read_text().replace('value="UNBASELINED"', 'value="OK"'))
+    return measured
+
+
+def test_without_baselines_nothing_is_proven(measured: Path) -> None:
+    done = run_script("judge.sh", "out", cwd=measured)
+    assert done.returncode == 3
+    assert "has no baseline, so nothing guards it" in done.stdout
+
+
+def test_a_whole_run_is_judged_and_summarised(judged: Path) -> None:
+    summary = judged / "summary.md"
+    done = run_script("judge.sh", "out", cwd=judged, GITHUB_STEP_SUMMARY=str(summary))
     assert done.returncode == 0, done.stdout + done.stderr
-    report = (measured / "out" / "report.md").read_text()
-    assert report.startswith("**PASS: all 8 cells of profile small are judged, none is worse (")
+    report = (judged / "out" / "report.md").read_text()
+    assert report.startswith("**PASS: all 8 cells of profile small are judged, none is worse.")
     assert summary.read_text() == report == done.stdout
 
 
@@ -68,24 +82,24 @@ def spoil(junit: Path, old: str, new: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "code", "style"),
     [
-        ("UNBASELINED", "UNBASELINED", 0, "success"),
+        ('value="OK"', 'value="OK"', 0, "success"),
         ("</testsuites>", "", 1, "error"),
-        ('value="UNBASELINED"', 'value="REGRESSED"', 2, "error"),
+        ('value="OK"', 'value="REGRESSED"', 2, "error"),
         ("<testcase", "<wastestcase", 1, "error"),
         ('value="speedup"', 'value="slowdown"', 3, "warning"),
     ],
 )
 def test_every_exit_code_becomes_an_annotation(
-    measured: Path, stub: Stub, old: str, new: str, code: int, style: str
+    judged: Path, stub: Stub, old: str, new: str, code: int, style: str
 ) -> None:
-    spoil(measured / "out" / "junit-shard-1-of-2.xml", old, new)
+    spoil(judged / "out" / "junit-shard-1-of-2.xml", old, new)
     path = f"{stub('buildkite-agent')}{os.pathsep}{os.environ['PATH']}"
-    done = run_script("judge.sh", "out", cwd=measured, BUILDKITE="true", PATH=path)
+    done = run_script("judge.sh", "out", cwd=judged, BUILDKITE="true", PATH=path)
     assert done.returncode == code, done.stdout + done.stderr
     folder = stub("buildkite-agent")
     said = (folder / "buildkite-agent.log").read_text()
     assert said == f"annotate --context perf-./small.toml --style {style}\n"
-    assert (folder / "in.log").read_text() == (measured / "out" / "report.md").read_text()
+    assert (folder / "in.log").read_text() == (judged / "out" / "report.md").read_text()
     assert code != 1 or "TOOL ERROR" in done.stdout
 
 

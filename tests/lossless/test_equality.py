@@ -56,8 +56,19 @@ def test_other_outputs_hold_only_if_the_target_hardly_minds(
     strict = compare([text(control)], [text(found)], far, tolerance=TOLERANCE)
     assert strict.holds == (control == found)
     lenient = compare([text(control)], [text(found)], near, tolerance=TOLERANCE)
-    ends_differ = found[: len(control)] == control[: len(found)] and control != found
-    assert lenient.holds == (not ends_differ)
+    assert lenient.holds == (len(control) == len(found))
+
+
+@pytest.mark.parametrize(
+    ("length", "finish", "holds"),
+    [(6, "length", False), (100, "length", True), (101, "length", False), (6, "stop", True)],
+)
+def test_behind_a_near_tie_a_text_still_ends_where_it_may(
+    length: int, finish: str, holds: bool
+) -> None:
+    control, found = text([1] * 100), text([*[1] * 5, *[4] * (length - 5)], finish)
+    near = gaps_by_token({4: TOLERANCE / 2})
+    assert compare([control], [found], near, tolerance=TOLERANCE).holds == holds
 
 
 def test_a_near_tie_is_counted_with_its_gap_and_what_follows_is_checked() -> None:

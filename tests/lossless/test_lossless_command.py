@@ -156,3 +156,10 @@ def test_a_bad_prompt_file_is_named(tmp_path: Path, content: str, message: str) 
     path.write_text(content)
     with pytest.raises(PromptsError, match=message):
         read_prompts(str(path), 5)
+
+
+def test_what_could_refute_nothing_is_undecided(command: list[str], capsys: Captured) -> None:
+    code, record = judged([*command, "--max-tokens", "1"], None, capsys)
+    assert code == 3
+    assert record["verdict"] == "undecided"
+    assert "12 sampled tokens can refute nothing" in record["details"]["undecided"]

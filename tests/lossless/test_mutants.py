@@ -1,4 +1,4 @@
-"""The machinery of mutants, on a package of its own; the faults themselves are `slow`."""
+"""The machinery of mutants, on a package of its own, and the quick part of the catalogue."""
 
 from __future__ import annotations
 
@@ -160,7 +160,6 @@ def test_a_folder_without_tests_is_a_clear_error(tmp_path):
     assert done.stdout == ""
 
 
-@pytest.mark.slow
 def test_quick_subset_is_killed(tmp_path):
     done = run_mutants("--format", "json", "--logs", str(tmp_path))
     records = json.loads(done.stdout)

@@ -28,7 +28,7 @@ def kinds(verdicts: list[dict[str, Any]]) -> dict[str, str]:
 @pytest.fixture
 def noisy(run: Run, project: Path) -> Path:
     """Baselines of a profile that reckons with 5 % between process starts. Takes run 1."""
-    planned(project, session_sd=0.05)
+    planned(project, session_sd=0.05, ratio_sd=0.05)
     assert run("--update-baselines").ret == 0
     return project
 

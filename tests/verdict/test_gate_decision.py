@@ -98,7 +98,8 @@ def test_what_says_nothing_is_incomplete(position, kind):
         ({"kind": VerdictKind.SUSPECT, "outcome": Outcome.FAILED}, 2),
         ({"kind": VerdictKind.SUSPECT}, 0),
         ({"kind": VerdictKind.UNBASELINED, "outcome": Outcome.FAILED}, 3),
-        ({"kind": VerdictKind.UNBASELINED}, 0),
+        ({"kind": VerdictKind.UNBASELINED}, 3),
+        ({"kind": VerdictKind.UNDERPOWERED}, 3),
         ({"kind": VerdictKind.UNSTABLE}, 0),
         ({"kind": VerdictKind.BASELINE_DRIFT}, 0),
         ({"outcome": Outcome.FAILED, "message": "disk full"}, 3),
@@ -183,13 +184,21 @@ def test_shards_make_one_run():
     [
         ({"shard": "1/2"}, "shard 1/2 is there 2 times"),
         ({"shard": "2/3"}, "different runs: shards '1/2', '2/3'"),
-        ({"shard": ""}, "different runs: shards"),
+        ({"shard": ""}, "shard '' is none"),
         ({"shard": "2/2", "fingerprint": "other"}, "fingerprint 'box' and 'other'"),
         ({"shard": "2/2", "commit": "c1"}, "commit 'c0' and 'c1'"),
-        ({"shard": "x"}, "different runs"),
+        ({"shard": "1/x"}, "shard '1/x' is none"),
+        ({"shard": "1/99999999999"}, "is none: a shard is i/n"),
     ],
 )
 def test_shards_of_different_runs_make_none(changes, said):
     decision = decide_gate(EXPECTED, MANIFEST, halves(replace(FACTS, **changes)))
     assert decision.exit_code == 3
     assert any(said in finding.text for finding in decision.gaps)
+
+
+def test_a_profile_of_other_hardware_needs_a_run_on_it():
+    expected = replace(EXPECTED, fingerprint="h100")
+    decision = decide_gate(expected, MANIFEST, [Evidence("junit.xml", FACTS, GREEN)])
+    assert decision.exit_code == 3
+    assert decision.gaps[0].text == "junit.xml was measured on box, the profile is for h100"

@@ -46,7 +46,16 @@ def test_a_share_may_fall_by_any_amount():
     assert judge(scaled(draft=0.3)).verdict is VerdictKind.IMPROVED
 
 
-@pytest.mark.parametrize("baseline", [None, {}, {"verify": BASELINE["verify"]}])
+@pytest.mark.parametrize(
+    "baseline",
+    [
+        None,
+        {},
+        {"verify": BASELINE["verify"]},
+        {stage: BASELINE[stage] for stage in ("draft", "verify")},  # a share of less is larger
+        {**BASELINE, "verify": [[5.0, 5.02]]},  # no groups of steps to add up
+    ],
+)
 def test_without_the_stage_in_the_baseline_there_is_nothing_to_compare(baseline):
     assert judge(BASELINE, baseline=baseline).verdict is VerdictKind.UNBASELINED
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from draftgate.engine import EngineSpec
 
-NOT_LOSSLESS = 2
+EXIT_CODES = {"lossless": 0, "not lossless": 2, "undecided": 3}
 _COLUMNS = (
     Column("verdict"),
     Column("requests", numeric=True),
@@ -51,7 +51,7 @@ def lossless(
     max_tokens: Annotated[int, typer.Option(min=1, help="Output tokens of a request.")] = 128,
     batch_size: Annotated[int, typer.Option(min=1, help="Requests in flight.")] = 8,
     temperature: Annotated[
-        float, typer.Option(min=0, help="Of the sampled check; 0 leaves it out.")
+        float, typer.Option(min=0, max=100, help="Of the sampled check; 0 leaves it out.")
     ] = 1.0,
     dtype: Annotated[str, typer.Option(help="Data type of the weights.")] = "auto",
     max_model_len: Annotated[int | None, typer.Option(min=2, help="Longest text.")] = None,
@@ -74,7 +74,8 @@ def lossless(
     target's own, by the probability integral transform of every token.
 
     The record is {verdict, requests, tokens, identical, near_ties, divergences, pit_p, details}.
-    Exit codes: 0 lossless, 1 tool or usage error, 2 not lossless.
+    Exit codes: 0 lossless, 1 tool or usage error, 2 not lossless, 3 undecided: nothing speaks
+    against it, and nothing could have (no draft was accepted, too few tokens were sampled).
 
     \b
     Examples:
@@ -113,7 +114,7 @@ def lossless(
         emit([{c.key: record[c.key] for c in _COLUMNS}], _COLUMNS, output)
     for line in _remarks(record):
         print(line, file=sys.stdout if output is Format.TABLE else sys.stderr)
-    return 0 if finding.lossless else NOT_LOSSLESS
+    return EXIT_CODES[finding.verdict]
 
 
 def _object(option: str, text: str) -> dict[str, Any]:
@@ -142,7 +143,7 @@ def _spec(**fields: Any) -> EngineSpec:
 def _remarks(record: Mapping[str, Any]) -> list[str]:
     """What a reader wants to know beside the record's numbers."""
     details = record["details"]
-    lines = []
+    lines = [f"undecided: {details['undecided']}"] if details["undecided"] else []
     for kind in ("near_ties", "divergences"):
         partings = details[kind]
         lines += [_parting_line(kind, parting) for parting in partings[:_SHOWN]]
