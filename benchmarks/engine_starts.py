@@ -8,9 +8,9 @@ ratio of the run's wall time to the time that starting an engine for every cell 
 
 from __future__ import annotations
 
+import argparse
 import json
 import statistics
-import sys
 import tempfile
 import time
 from datetime import datetime
@@ -48,4 +48,6 @@ def main(folder: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("results", help="the folder of a finished run")
+    main(parser.parse_args().results)

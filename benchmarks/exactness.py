@@ -17,7 +17,7 @@ from draftgate.measure.record import Measurement
 def main(folders: list[str]) -> int:
     sessions = {f: {p.name: p for p in Path(f, "cells").glob("*.json")} for f in folders}
     names = sorted(set.union(*(set(found) for found in sessions.values())))
-    different = 0
+    different = incomplete = 0
     for name in names:
         missing = [f for f, found in sessions.items() if name not in found]
         exact = {
@@ -25,11 +25,15 @@ def main(folders: list[str]) -> int:
             for found in sessions.values()
             if name in found
         }
+        different += len(exact) > 1
+        incomplete += bool(missing)
         if missing or len(exact) > 1:
-            different += 1
             print(f"{name}: {len(exact)} different results, missing in {missing or 'none'}")
-    print(f"{len(names)} cells, {len(folders)} sessions, {different} cells differ")
-    return int(different > 0)
+    print(
+        f"{len(names)} cells, {len(folders)} sessions, {different} cells differ, "
+        f"{incomplete} are missing somewhere"
+    )
+    return int(different + incomplete > 0)
 
 
 if __name__ == "__main__":

@@ -60,7 +60,8 @@ def advise(
     emit(records, _SHOWN if output is Format.TABLE else _COLUMNS, output)
     if output is Format.TABLE:
         for advice in found:
-            print(f"{advice.workload} at batch {advice.batch_size}: {advice.reason}.")
+            where = f"{advice.target}, {advice.workload} at batch {advice.batch_size}"
+            print(f"{where}: {advice.reason}.")
         print("margin: relative, 95 % confidence interval", file=sys.stderr)
 
 

@@ -14,7 +14,14 @@ from itertools import groupby
 from pathlib import Path
 from statistics import median
 
-from draftgate.engine import EngineError, EngineHost, EngineSpec, RoundPrompt, RoundRequest
+from draftgate.engine import (
+    EngineError,
+    EngineHost,
+    EngineSpec,
+    RoundPrompt,
+    RoundRequest,
+    Timeouts,
+)
 from draftgate.engine.forkserver import ForkServers, can_fork_engines
 from draftgate.engine.interpreter import Interpreter
 from draftgate.engine.process import spawn
@@ -29,6 +36,7 @@ HostMaker = Callable[..., EngineHost]
 
 PREFIX = "engine/"
 PAIRS = 5
+HANG_S = 60.0  # without a finished request; sound ones take a second
 SLOWER = 1.08  # every pair, and ...
 MUCH_SLOWER = 1.15  # ... their median: an A/A pair of this length differs by a few percent
 
@@ -49,7 +57,9 @@ def engine_outcomes(
     servers = ForkServers(log_dir)
     launch = servers.launch if can_fork_engines(Interpreter.this()) else spawn
     try:
-        make = partial(EngineHost, log_dir=log_dir, launch=launch)
+        make = partial(
+            EngineHost, log_dir=log_dir, launch=launch, timeouts=Timeouts(request=HANG_S)
+        )
         texts = _control_texts(workbench, make)
         for where, group in groupby(mutants, key=lambda mutant: mutant.where):
             spec = workbench.spec_of(where.removeprefix(PREFIX))
