@@ -25,7 +25,8 @@ def diff(
 
     \b
     Examples:
-      git worktree add --detach /tmp/main main && draftgate baselines diff /tmp/main/baselines baselines
+      git worktree add --detach /tmp/base main
+      draftgate baselines diff /tmp/base/baselines baselines
       draftgate baselines diff old new --format json | jq '.[] | select(.ratio < 0.97)'
     """
     from draftgate.baseline.listing import diff as compare
