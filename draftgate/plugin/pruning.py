@@ -63,6 +63,11 @@ def _not_full(gate: Gate, about: RunFacts) -> str | None:
         return "the run selected among the cells; give neither -k nor --shard"
     if set(gate.cells) != set(gate.profile.cells()):
         return "the run did not select every cell of its profile"
+    if gate.profile.name not in known_profiles():
+        return (
+            f"profile {gate.profile.name!r} does not lie under profiles/, and others like it may "
+            "share these files unseen; put it there"
+        )
     return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,8 @@ def shrunk(project: Path, baselined: Path) -> Path:
     profile = project / "small.toml"
     text = profile.read_text()
     profile.write_text(text[: text.rindex("[[targets]]")])
+    (project / "profiles").mkdir()
+    shutil.copy(profile, project / "profiles")
     return baselined
 
 
@@ -61,7 +64,6 @@ def test_a_run_that_fails_may_not(run: Run, shrunk: Path, engines: FakeEngines) 
 def test_cells_of_another_known_profile_are_no_orphans(
     run: Run, shrunk: Path, project: Path
 ) -> None:
-    (project / "profiles").mkdir()
     whole = (Path(__file__).parents[1] / "small.toml").read_text()
     (project / "profiles" / "whole.toml").write_text(whole)
     assert run("--prune-baselines").ret == 0
@@ -73,4 +75,13 @@ def test_ci_does_not_prune_its_own_repository(
 ) -> None:
     monkeypatch.setenv("CI", "true")
     run("--prune-baselines").stdout.fnmatch_lines(["no baseline was pruned: CI does not write*"])
+    assert "other/none.json" in stored(shrunk)
+
+
+def test_a_profile_outside_the_known_ones_may_not(run: Run, project: Path, shrunk: Path) -> None:
+    """Another profile of its kind may own what looks like an orphan."""
+    shutil.rmtree(project / "profiles")
+    result = run("--prune-baselines")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["no baseline was pruned: profile 'small' does not lie under *"])
     assert "other/none.json" in stored(shrunk)
