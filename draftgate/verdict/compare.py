@@ -165,8 +165,12 @@ class _Comparison:
         ]
 
     def _timed(self, judge: CellJudge, before: Recorded, after: Recorded) -> Iterator[Verdict]:
-        for metric in after.facts.timed:
-            if metric not in self.limits or metric not in before.facts.timed:
+        for metric in before.facts.timed:
+            if metric not in self.limits:
+                continue
+            if metric not in after.facts.timed:
+                evidence = "timed in the first run only: the second lost it"
+                yield Verdict(self.cell, metric, VerdictKind.INVALID, evidence=evidence)
                 continue
             if before.machine == after.machine:
                 yield judge.judge(metric)

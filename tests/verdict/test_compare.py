@@ -144,3 +144,12 @@ def test_holm_steps_down_where_all_p_are_known() -> None:
         [next_smallest, chance, unstable, replace(unstable, metric="e", p=None)], 0.05
     )
     assert alone[0].verdict is VerdictKind.SUSPECT
+
+
+def test_a_second_run_that_lost_its_times_is_no_equal() -> None:
+    before = recorded()
+    after = replace(before, facts=replace(before.facts, timed={}))
+    found = compare(before, after)
+    assert found["output_throughput"].verdict is VerdictKind.INVALID
+    assert code(found) == 3
+    assert "output_throughput" not in compare(after, before)
