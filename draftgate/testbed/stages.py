@@ -27,7 +27,8 @@ SEED = 2601
 DRAFT_BATCH = 4096  # tokens
 TARGET_RATE, DRAFT_RATE = 4e-3, 4e-3
 PRETRAINING = 0.4  # of the target's tokens, for the draft model
-SCHOOLING = {"eagle3": 0.75, "mtp": 0.75}  # share of the draft tokens: a draft that is too good cannot gain
+# Share of the draft tokens: a draft that is too good cannot gain, nor rank below n-gram anywhere.
+SCHOOLING = {"eagle3": 0.75, "mtp": 0.75}
 CHECK_EVERY = 100
 ORDINARY = range(5, VOCAB_SIZE)  # ids of tokens that are not special
 
