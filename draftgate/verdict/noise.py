@@ -33,9 +33,14 @@ class NoiseModel:
     ratio_sd_floor: float = 0.01
 
     def of(self, metric: str) -> NoiseModel:
-        """The model for one metric: a speed-up and a stage's share are ratios."""
-        is_ratio = metric == "speedup" or metric.endswith("_share")
-        return replace(self, session_sd_floor=self.ratio_sd_floor) if is_ratio else self
+        """The model for one metric: a speed-up and a stage's share are ratios.
+
+        A speed-up's two engines are started anew for each session, and each start has its luck.
+        """
+        if metric != "speedup" and not metric.endswith("_share"):
+            return self
+        floor = max(self.ratio_sd_floor, math.sqrt(2) * self.start_sd_floor)
+        return replace(self, session_sd_floor=floor)
 
 
 @dataclass(frozen=True)
