@@ -110,7 +110,23 @@ def test_recovered_tokens_are_the_argmax_of_the_residual(
     sampler: Kernels, batch: Batch, seed: int
 ) -> None:
     noise = np.random.default_rng(seed).exponential(size=(len(batch.lengths), batch.vocab))
-    inverse = (1 / noise).astype(np.float32)
+    assert_recovered(sampler, batch, (1 / noise).astype(np.float32))
+
+
+def test_a_residual_is_weighed_by_the_prefix_before_it(sampler: Kernels) -> None:
+    """Behind a draft of p / q = 1/2 block verification recovers token 2 (0.175 - 0.1 against
+    0.3 - 0.28), standard verification token 1 (0.6 - 0.28 against 0.35 - 0.1)."""
+    batch = single(
+        [0, 0], [[0.3, 0.4, 0.3], [0.05, 0.6, 0.35]], [[0.6, 0.2, 0.2], [0.62, 0.28, 0.1]]
+    )
+    flat = np.ones((1, 3), np.float32)
+    assert_recovered(sampler, batch, flat)
+    expected = 2 if sampler.verification == "block" else 1
+    assert sampler.recover(batch, flat)[1] == expected
+
+
+def assert_recovered(sampler: Kernels, batch: Batch, inverse: FloatArray) -> None:
+    """``inverse``: one over the exponential noise, a row a request."""
     recovered = reference.rows_of(batch, sampler.recover(batch, inverse))
     for (window, p, q), row, tokens in zip(per_request(batch), inverse, recovered, strict=True):
         joints = reference.joint_ratios(window, p, q)

@@ -204,10 +204,6 @@ def test_an_idle_engine_is_stopped_and_wakes_for_its_round(
             host.generate(one_prompt)
 
 
-def _is_stopped(pid: int) -> bool:
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
-
-
 def test_a_message_larger_than_the_pipe_to_a_child_that_does_not_read(
     fake_host: Make, one_prompt: RoundRequest
 ) -> None:
@@ -216,8 +212,7 @@ def test_a_message_larger_than_the_pipe_to_a_child_that_does_not_read(
         large = one_prompt.model_copy(update={"prompts": (prompt,)})
         assert host.generate(large).steps == 1
         host._running.resume = lambda: None  # type: ignore[method-assign]
-        while not _is_stopped(host.pid):  # the signal is on its way
-            time.sleep(0.01)
+        assert _becomes(host.pid, psutil.STATUS_STOPPED)
         with pytest.raises(EngineError, match="no longer reads"):
             host.generate(large)
 
