@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 from draftgate.engine import EngineHost, EngineSpec, RoundPrompt, RoundRequest
@@ -125,7 +126,9 @@ class Ours:
             for i, e in enumerate(corpus.evaluation("gsm8k", PROMPTS[batch_size]))
         )
         self.request = RoundRequest(prompts=prompts, batch_size=batch_size, max_tokens=MAX_TOKENS)
-        self.host = EngineHost(spec, label="overhead", log_dir=logs).__enter__()
+        self.host = EngineHost(spec, label="overhead", log_dir=logs)
+        self.host.launch()
+        self.host.wait_ready()
 
     def round(self) -> float:
         record = self.host.generate(self.request)
@@ -137,9 +140,13 @@ class Ours:
 
 def ratios(spec: EngineSpec, batch_size: int, pairs: int, *, ours_first: bool) -> list[float]:
     """draftgate's throughput over the bare loop's, a value a pair."""
-    with tempfile.TemporaryDirectory() as logs:
-        starts = [lambda: Ours(spec, batch_size, Path(logs)), lambda: BareEngine(spec, batch_size)]
-        sides = [start() for start in (starts if ours_first else starts[::-1])]
+    with ExitStack() as stack:
+        logs = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        starts = [lambda: Ours(spec, batch_size, logs), lambda: BareEngine(spec, batch_size)]
+        sides = [
+            stack.enter_context(closing(start()))
+            for start in (starts if ours_first else starts[::-1])
+        ]
         ours, bare = sides if ours_first else sides[::-1]
         for play in (ours.round, bare.round) * 2:
             play()
@@ -150,8 +157,6 @@ def ratios(spec: EngineSpec, batch_size: int, pairs: int, *, ours_first: bool) -
             else:
                 mine, theirs = ours.round(), bare.round()
             found.append(mine / theirs)
-        for side in sides:
-            side.close()
     return found
 
 

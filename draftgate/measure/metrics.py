@@ -15,6 +15,9 @@ import numpy as np
 
 from draftgate.engine.records import RequestRecord, RoundRecord
 
+RELATIVE_TO_CONTROL = frozenset({"speedup"})
+"""Timed metrics that compare an arm with its control."""
+
 
 def acceptance_length(record: RoundRecord) -> float | None:
     """1 + accepted / drafts: tokens a verification yields, bonus included, in [1, k+1]."""
@@ -149,6 +152,11 @@ def timed_samples(
 def higher_is_better(metric: str) -> bool:
     """Direction of a timed metric, told by its unit: of milliseconds, fewer are better."""
     return not metric.endswith("_ms")
+
+
+def is_ratio(metric: str) -> bool:
+    """Whether a timed metric is a ratio within one session: the machine's own speed cancels."""
+    return metric in RELATIVE_TO_CONTROL or metric.endswith("_share")
 
 
 def _each(

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from draftgate.measure.metrics import RELATIVE_TO_CONTROL
 from draftgate.measure.sessions import median_of
 from draftgate.verdict.cause import signed_percent
-from draftgate.verdict.family import RELATIVE_TO_CONTROL
 from draftgate.verdict.kinds import VerdictKind
 from draftgate.verdict.line import spelled
 from draftgate.verdict.noise import Difference, log_gain

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
+from draftgate.measure.metrics import RELATIVE_TO_CONTROL
 from draftgate.verdict.noise import NoiseModel
 from draftgate.verdict.rule import TimedRule
 from draftgate.verdict.stages import STAGE_METRICS
@@ -22,7 +23,6 @@ Comparison = tuple[str, str]
 
 Key = TypeVar("Key", bound=Hashable)
 
-RELATIVE_TO_CONTROL = frozenset({"speedup"})
 OF_DRAFTING = RELATIVE_TO_CONTROL | {"draft_share"}
 
 

@@ -14,6 +14,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from draftgate.measure.metrics import is_ratio
 from draftgate.measure.sessions import Sessions
 
 MEDIAN_VARIANCE = math.pi / 2  # of a median, relative to the mean's (normal noise)
@@ -37,7 +38,7 @@ class NoiseModel:
 
         A speed-up's two engines are started anew for each session, and each start has its luck.
         """
-        if metric != "speedup" and not metric.endswith("_share"):
+        if not is_ratio(metric):
             return self
         floor = max(self.ratio_sd_floor, math.sqrt(2) * self.start_sd_floor)
         return replace(self, session_sd_floor=floor)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from draftgate.profile.shards import Shard, ShardError
 from draftgate.verdict.evidence import Evidence
-
-SHARD = re.compile(r"[1-9]\d{0,3}/[1-9]\d{0,3}")
 
 
 @dataclass(frozen=True)
@@ -78,7 +76,7 @@ def _shards(runs: Sequence[Evidence]) -> Iterator[str]:
         return
     counts = Counter(run.facts.shard for run in runs)
     totals = {shard.partition("/")[2] for shard in counts}
-    if strange := [shard for shard in counts if not SHARD.fullmatch(shard)]:
+    if strange := [shard for shard in counts if not _is_shard(shard)]:
         yield f"shard {', '.join(sorted(map(repr, strange)))} is none: a shard is i/n"
         return
     if len(totals) > 1:
@@ -91,3 +89,11 @@ def _shards(runs: Sequence[Evidence]) -> Iterator[str]:
     wanted = [f"{i}/{total}" for i in range(1, int(total) + 1)]
     if missing := [shard for shard in wanted if shard not in counts]:
         yield f"shard {', '.join(missing)} is missing"
+
+
+def _is_shard(text: str) -> bool:
+    try:
+        Shard.parse(text)
+    except ShardError:
+        return False
+    return True

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from draftgate.cli.output import Column, Format, emit
+from draftgate.cli.output import Column, Format, FormatOption, emit
 
 if TYPE_CHECKING:
     from draftgate.lossless.mutants.engine_trial import Workbench
@@ -57,7 +57,7 @@ def mutants(
     logs: Annotated[
         Path, typer.Option(metavar="DIR", help="Output of pytest and the engines.")
     ] = Path("results/mutants"),
-    output: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.TABLE,
+    output: FormatOption = Format.TABLE,
 ) -> int:
     """Put known faults back into vLLM, in memory, and see which check kills each.
 

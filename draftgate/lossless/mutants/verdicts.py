@@ -26,10 +26,6 @@ class Verdicts:
     stops: Channel | None = None
     failures: list[Failure] = field(default_factory=list)
 
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Leave out tests of whole engines: their children know nothing of this process's fault."""
-        items[:] = [item for item in items if item.get_closest_marker("engine") is None]
-
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[Any]
