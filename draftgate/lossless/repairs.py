@@ -6,15 +6,17 @@ Each repair names the entry of `known_issues.toml` whose strict xfail tests the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
 from draftgate.engine.hooks import Hook
 
-# For `EngineSpec.hooks`: everything that can be repaired in an engine.
-REPAIRS = (Hook(function=f"{__name__}:install_expansion"),)
+# For `EngineSpec.hooks`.
+KERNEL_SCAN = Hook(function=f"{__name__}:install_kernel_scan")
+# Everything that can be repaired in an engine.
+REPAIRS = (Hook(function=f"{__name__}:install_expansion"), KERNEL_SCAN)
 
 
 @contextmanager
@@ -41,6 +43,22 @@ def install_expansion() -> None:
     from vllm.utils import cpu_triton_utils
 
     cpu_triton_utils._expand_kernel_impl = _expand
+
+
+def install_kernel_scan() -> None:
+    """L7 repaired for good in this process; for `EngineSpec.hooks`, before vLLM has an engine.
+
+    A module's own name comes before the builtin's.
+    """
+    from vllm.triton_utils import dispatcher
+
+    dispatcher.vars = _fields
+
+
+def _fields(value: Any) -> Mapping[str, Any]:
+    """As `vars`; nothing where ``value`` answers any attribute, `__dict__` too, with something."""
+    fields = value.__dict__
+    return fields if isinstance(fields, Mapping) else {}
 
 
 def _expand(

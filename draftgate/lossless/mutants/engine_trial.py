@@ -29,6 +29,7 @@ from draftgate.engine.records import RoundRecord
 from draftgate.lossless.channels import Channel
 from draftgate.lossless.mutants.hook import hook_of
 from draftgate.lossless.mutants.mutant import Mutant, MutantError, Outcome
+from draftgate.lossless.repairs import KERNEL_SCAN
 
 # What is wrong with a round's record, given k; empty where nothing is.
 Identities = Callable[[RoundRecord, int], Sequence[str]]
@@ -88,13 +89,13 @@ class _Trial:
 
     def outcome(self, mutant: Mutant) -> Outcome:
         started = time.monotonic()
-        spec = self.sound.spec.model_copy(update={"hooks": (hook_of(mutant),)})
+        spec = self.sound.spec.model_copy(update={"hooks": (KERNEL_SCAN, hook_of(mutant))})
         host = self.make(spec, label=f"mutants/{mutant.id}")
         try:
             with host:
                 found = self._found(host.generate(self.workbench.request)) or self._slower(host)
         except EngineError as error:
-            if "MutantError" in str(error):
+            if error.stage == "start-up":  # also where the mutant cannot be applied
                 raise MutantError(f"{mutant.id}: {error}") from error
             found = "losslessness", "the engine fails"
         channel, test = found or (None, None)
