@@ -121,6 +121,7 @@ DAMAGE = [
     ("conflict", lambda t: "<<<<<<< HEAD\n" + t, "merge conflict in line 1"),
     ("conflict", lambda t: t.replace("{\n", "{\n=======\n", 1), "merge conflict in line 2"),
     ("cut", lambda t: t[:-20], "not readable as JSON"),
+    ("deep", lambda t: "[" * 200_000, "not readable as JSON"),
     ("list", lambda t: "[]", "not a JSON object"),
     (
         "newer",

@@ -21,6 +21,7 @@ def test_a_new_cell_is_written_under_every_policy(policy):
         (exact(decode_steps=699), "new", "kept"),
         (exact(decode_steps=699), "changed", "written"),
         (exact(outputs_hash="00" * 32), "changed", "refused"),
+        (exact(draft_tokens=1981), "changed", "refused"),
         (exact(), "changed", "kept"),
         (exact(), "all", "kept"),
         (exact(workload_hash=OTHER_HASH, accepted_tokens=3), "new", "kept"),

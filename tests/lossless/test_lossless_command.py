@@ -163,3 +163,11 @@ def test_what_could_refute_nothing_is_undecided(command: list[str], capsys: Capt
     assert code == 3
     assert record["verdict"] == "undecided"
     assert "12 sampled tokens can refute nothing" in record["details"]["undecided"]
+
+
+def test_without_an_accepted_draft_nothing_is_decided(command: list[str], capsys: Captured) -> None:
+    code, record = judged(command, "idle", capsys)
+    assert code == 3
+    assert record["verdict"] == "undecided"
+    assert "none of 12 drafted tokens was accepted" in record["details"]["undecided"]
+    assert record["details"]["drafting"]["accepted_tokens"] == 0

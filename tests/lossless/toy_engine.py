@@ -2,7 +2,8 @@
 
 The model's name is the seed of its table. A speculative config's ``fault`` says what goes wrong:
 ``greedy`` (a token in ten is another one), ``sampled`` (one in three is the likeliest), ``tie``
-(takes the second of two tokens that are almost equally likely) or ``start`` (does not start).
+(takes the second of two tokens that are almost equally likely), ``start`` (does not start) or
+``idle`` (none of its drafts is accepted).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from draftgate.engine import (
     Scoring,
     TokenScore,
 )
-from draftgate.engine.records import EngineMemory
+from draftgate.engine.records import EngineMemory, SpecCounters
 
 VOCAB = 16
 MAX_MODEL_LEN = 64
@@ -83,7 +84,7 @@ class ToyHost:
 
     def probe(self, probe: Probe) -> ProbeResult:
         outputs = tuple(self._output(request) for request in probe.requests)
-        return ProbeResult(outputs=outputs, steps=1, preemptions=0)
+        return ProbeResult(outputs=outputs, steps=1, preemptions=0, counters=self._counters())
 
     def score(self, scoring: Scoring) -> tuple[tuple[TokenScore, ...], ...]:
         return tuple(
@@ -92,6 +93,14 @@ class ToyHost:
                 for i in range(text.start, len(text.token_ids))
             )
             for text in scoring.texts
+        )
+
+    def _counters(self) -> SpecCounters | None:
+        if self._spec.speculative_config is None:
+            return None
+        accepted = 0 if self._fault == "idle" else 4
+        return SpecCounters(
+            drafts=6, draft_tokens=12, accepted_tokens=accepted, per_position=(accepted, 0)
         )
 
     def _output(self, request: ProbeRequest) -> ProbeOutput:

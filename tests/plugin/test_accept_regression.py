@@ -47,6 +47,7 @@ def test_the_reason_is_kept_in_the_file(run: Run, load: Callable[[str], Any]) ->
     [
         (("--accept-regression=why",), "--accept-regression needs --update-baselines"),
         (("--update-baselines", "--accept-regression= "), "--accept-regression needs a reason"),
+        (("--update-baselines", "--accept-regression=a\x07b"), "*no readable line of text"),
     ],
 )
 def test_a_reason_for_nothing_is_a_usage_error(

@@ -159,6 +159,9 @@ def test_a_reference_that_breaks_an_identity_is_no_judge(run: Run, engines: Fake
     assert lines["test_output_throughput[tiny-ngram-k3-gsm8k-bs2]"].startswith(
         f"INVALID {CELL} output_throughput; {CELL}: pairs: reference: identity "
     )
+    assert lines["test_acceptance_length[tiny-ngram-k3-gsm8k-bs2]"].startswith(
+        f"INVALID {CELL} acceptance_length; on vllm "
+    )
 
 
 def test_the_results_hold_both_sides(run: Run, engines: FakeEngines, load: Load) -> None:

@@ -155,3 +155,10 @@ def test_deep_nesting_does_not_end_the_process(tmp_path: Path) -> None:
     path = tmp_path / "junit.xml"
     path.write_text(text)
     assert len(read_junit(path).tests) == 1
+
+
+def test_suites_in_suites_without_end_are_one_clear_line(tmp_path: Path) -> None:
+    path = tmp_path / "deep.xml"
+    path.write_text("<testsuites>" + "<testsuite>" * 3000 + "</testsuite>" * 3000 + "</testsuites>")
+    with pytest.raises(JUnitError, match="suites lie in suites without end"):
+        read_junit(path)

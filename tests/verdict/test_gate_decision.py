@@ -12,7 +12,7 @@ from small_profile import SMALL
 from draftgate.verdict.evidence import Evidence, JudgedTest, Outcome, RunFacts
 from draftgate.verdict.gate_decision import decide_gate
 from draftgate.verdict.kinds import VerdictKind
-from draftgate.verdict.manifest import manifest_of
+from draftgate.verdict.manifest import manifest_of, required_metrics
 from draftgate.verdict.run_gaps import Expected
 
 MANIFEST = manifest_of(SMALL.cells())
@@ -202,3 +202,11 @@ def test_a_profile_of_other_hardware_needs_a_run_on_it():
     decision = decide_gate(expected, MANIFEST, [Evidence("junit.xml", FACTS, GREEN)])
     assert decision.exit_code == 3
     assert decision.gaps[0].text == "junit.xml was measured on box, the profile is for h100"
+
+
+def test_a_staged_cell_must_have_its_shares():
+    control, arm = (replace(cell, staged=True) for cell in SMALL.cells()[:2])
+    assert {"verify_share", "sample_share", "overhead_share"} <= required_metrics(control)
+    assert "draft_share" not in required_metrics(control)
+    assert "draft_share" in required_metrics(arm)
+    assert not any(m.endswith("_share") for m in required_metrics(replace(arm, staged=False)))
