@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -130,15 +131,14 @@ class Bench:
         )
         pairs = self.profile.plan.reference_pairs
         reference = Reference(session, theirs, pairs, silent.round_done)
-        stage = ReferenceStage(
-            reference, Interpreter.this(), self.profile.limits.stated(), rule_of(self.profile)
-        )
+        rule = rule_of(self.profile)
+        stage = ReferenceStage(reference, Interpreter.this(), self.profile.limits.stated(), rule)
         folder = ResultsFolder.create(self.folder / "results" / name)
         options = Options(str(PROFILE), None, None, self.folder / "baselines", None, None)
         cells = self.profile.cells()
         return Gate(
             *(options, self.profile, cells, arms, session, self.store, folder, silent, self.here),
-            stage,
+            *(rule, stage),
         )
 
     def start(self, arms: Arms, plan: Plan) -> None:
@@ -146,17 +146,24 @@ class Bench:
         scenarios = self.profile.scenarios()
         arms.start(dict.fromkeys((*map(twin, scenarios), *map(plan.place, scenarios))))
 
-    def store_baselines(self) -> None:
-        """Measure the sound engines once, in processes of their own."""
+    def store_baselines(self, tries: int = 3) -> None:
+        """Measure the sound engines in processes of their own, again where they were too noisy."""
+        for number in range(tries):
+            problems = self._stored(f"baseline-{number}")
+            if not problems:
+                return
+            print(*problems, sep="\n", file=sys.stderr)
+        sys.exit(f"no baseline in {tries} tries")
+
+    def _stored(self, name: str) -> Sequence[str]:
         with self.arms() as arms:
             self.start(arms, AA)
-            gate = self.gate(arms, AA, "baseline")
+            gate = self.gate(arms, AA, name)
             found = [gate.measured(cell) for cell in gate.cells]
         options = replace(gate.options, update="all")
         limits = self.profile.limits.stated()
-        updated = update_baselines(options, self.store, found, limits, self.here.provenance, None)
-        if updated.problems:
-            sys.exit("\n".join(updated.problems))
+        here = self.here.provenance
+        return update_baselines(options, self.store, found, limits, here, None).problems
 
 
 def judge(gate: Gate) -> list[Verdict]:
@@ -230,7 +237,12 @@ def main() -> None:
         )
         bench.store_baselines()
         plans = [(AA, asked.aa), *((plan, asked.gates) for plan in chosen)]
-        records = [run(bench, plan, gates, asked.fresh) for plan, gates in plans if gates]
+        records = []
+        with suppress(KeyboardInterrupt):  # what is done is shown
+            for plan, gates in plans:
+                if gates:
+                    records.append(run(bench, plan, gates, asked.fresh))
+                    print(records[-1], file=sys.stderr)
     names = ("size", "gates", "red", "rate", "ci_low", "ci_high", "cause_right", "unstable")
     emit(records, (Column("fault"), *(Column(n, numeric=True) for n in names)), asked.format)
 
