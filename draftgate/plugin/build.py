@@ -40,7 +40,7 @@ def build_gate(config: pytest.Config, profile: Profile, items: Sequence[pytest.I
     """
     options = Options.from_pytest(config)
     cells = _cells(items)
-    other = _interpreter(options.reference)
+    other = _interpreter(options.reference, is_self_test=options.fault is not None)
     try:
         folder = ResultsFolder.create(options.results)
     except ResultsError as error:
@@ -55,11 +55,20 @@ def build_gate(config: pytest.Config, profile: Profile, items: Sequence[pytest.I
     return Gate(options, profile, cells, arms, session, store, folder, progress, here, rule, stage)
 
 
-def _interpreter(python: Path | None) -> Interpreter | None:
+def _interpreter(python: Path | None, *, is_self_test: bool) -> Interpreter | None:
+    """The reference's; this environment itself would find every loss on both sides."""
+    if python is None:
+        return None
     try:
-        return Interpreter.at(python) if python else None
+        found = Interpreter.at(python)
     except InterpreterError as error:
         raise pytest.UsageError(f"--perf-reference {error}") from error
+    if found.prefix == Interpreter.this().prefix and not is_self_test:
+        raise pytest.UsageError(
+            f"--perf-reference {python}: is the environment under test, and what it lost the "
+            "reference lost as well; name another one's Python (with --perf-fault this one may be)"
+        )
+    return found
 
 
 def _reference_stage(

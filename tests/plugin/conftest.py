@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,18 @@ def run(pytester: pytest.Pytester, project: Path, engines: FakeEngines) -> Run:
         )
 
     return perf
+
+
+@pytest.fixture(scope="session")
+def another_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of a virtual environment of its own, with the packages of this one."""
+    this, other = Path(sys.prefix), tmp_path_factory.mktemp("another")
+    shutil.copy(this / "pyvenv.cfg", other)
+    (other / "lib").symlink_to(this / "lib")
+    (other / "bin").mkdir()
+    python = other / "bin" / "python"
+    python.symlink_to(Path(sys.executable).resolve())
+    return python
 
 
 @pytest.fixture
