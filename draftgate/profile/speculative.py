@@ -50,12 +50,19 @@ def variant_problems(variant: Variant, where: Where, newer: Collection[str]) -> 
         remedy = 'add speculative_config = {method = "...", num_speculative_tokens = ...}'
         yield Problem(here, "missing key: only the variant 'none' goes without", remedy=remedy)
         return
-    yield from _method_problems(config, here)
-    yield from _unknown_keys(config, SPECULATIVE_KEYS, here, newer)
-    yield from _k_problems(config, here)
-    yield from _model_problems(config, here)
-    yield from _lookup_problems(config, here)
+    yield from config_problems(config, here, newer)
     yield from _name_problems(variant, where)
+
+
+def config_problems(
+    config: dict[str, Any], where: Where, newer: Collection[str]
+) -> Iterator[Problem]:
+    """What is wrong with a ``speculative_config`` by itself, most telling first."""
+    yield from _method_problems(config, where)
+    yield from _unknown_keys(config, SPECULATIVE_KEYS, where, newer)
+    yield from _k_problems(config, where)
+    yield from _model_problems(config, where)
+    yield from _lookup_problems(config, where)
 
 
 def engine_problems(target: Target, where: Where, newer: Collection[str]) -> Iterator[Problem]:

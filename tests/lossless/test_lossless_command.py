@@ -14,6 +14,7 @@ from draftgate.lossless import examine
 from draftgate.lossless.prompts import PromptsError, read_prompts
 
 Captured = pytest.CaptureFixture[str]
+NGRAM = {"method": "ngram", "num_speculative_tokens": 2}
 KEYS = [
     "verdict",
     "requests",
@@ -40,7 +41,7 @@ def command(tmp_path: Path) -> list[str]:
 
 
 def judged(command: list[str], fault: str | None, capsys: Captured, *more: str) -> tuple[int, Any]:
-    config = json.dumps({"method": "toy", "num_speculative_tokens": 2, "fault": fault})
+    config = json.dumps({**NGRAM, "fault": fault})
     code = run([*command, "--speculative-config", config, "--format", "json", *more])
     return code, json.loads(capsys.readouterr().out)
 
@@ -106,7 +107,7 @@ def test_other_weights_are_not_the_target(command: list[str]) -> None:
 
 
 def test_the_table_says_what_differs(command: list[str], capsys: Captured) -> None:
-    config = json.dumps({"method": "toy", "num_speculative_tokens": 2, "fault": "greedy"})
+    config = json.dumps({**NGRAM, "fault": "greedy"})
     assert run([*command, "--speculative-config", config]) == 2
     captured = capsys.readouterr()
     assert "not lossless" in captured.out
@@ -122,14 +123,20 @@ def test_the_table_says_what_differs(command: list[str], capsys: Captured) -> No
         (["--engine-args", '{"seed": 3}'], "engine_args repeats seed"),
         (["--prompts", "nowhere.txt"], "no workload"),
         (["--max-tokens", "70"], "no prompt fits: with max_model_len 64"),
-        (["--speculative-config", '{"fault": "start"}'], "no such head"),
+        (["--speculative-config", json.dumps({**NGRAM, "fault": "start"})], "no such head"),
+        (
+            ["--speculative-config", '{"method": "egle"}'],
+            "--speculative-config: method: unknown method",
+        ),
+        (["--speculative-config", '{"method": "ngram"}'], "num_speculative_tokens: missing key"),
+        (["--speculative-config", json.dumps({**NGRAM, "prompt_lookup_min": 0})], "out of range"),
         (["--temperature", "-1"], "temperature"),
     ],
 )
 def test_bad_input_is_a_tool_error(
     command: list[str], capsys: Captured, change: list[str], message: str
 ) -> None:
-    assert run([*command, "--speculative-config", "{}", *change]) == 1
+    assert run([*command, "--speculative-config", json.dumps(NGRAM), *change]) == 1
     captured = capsys.readouterr()
     assert message in captured.err
     assert captured.out == ""

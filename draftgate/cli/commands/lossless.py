@@ -94,7 +94,7 @@ def lossless(
         dtype=dtype,
         max_model_len=max_model_len,
         max_num_seqs=batch_size,
-        speculative_config=_object("--speculative-config", speculative_config),
+        speculative_config=_speculative_config(speculative_config),
         engine_args=_object("--engine-args", engine_args),
         hooks=REPAIRS if repaired else (),
     )
@@ -125,6 +125,17 @@ def _object(option: str, text: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise OptionError(f"{option} must be a JSON object, not {text}")
     return value
+
+
+def _speculative_config(text: str) -> dict[str, Any]:
+    """Checked as a profile's is, but for keys: a newer vLLM may know more of them."""
+    from draftgate.profile.speculative import config_problems
+
+    config = _object("--speculative-config", text)
+    problem = next(config_problems(config, (), newer=config), None)
+    if problem:
+        raise problem.error(config, "--speculative-config")
+    return config
 
 
 def _spec(**fields: Any) -> EngineSpec:
