@@ -92,6 +92,9 @@ class Engines:
         self._launch = self._servers.launch if can_fork_engines(Interpreter.this()) else spawn
 
     def __getitem__(self, variant: str) -> EngineHost:
+        """Running; anew where a test before this one ended it."""
+        if variant in self._running and not self._running[variant].alive:
+            self.close(variant)
         if variant not in self._running:
             host = EngineHost(
                 spec(variant), label=variant, log_dir=self.log_dir, launch=self._launch

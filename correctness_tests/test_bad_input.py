@@ -10,8 +10,9 @@ from batches import batches, examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from draftgate.lossless.batch import Batch, greedy_sampling, random_sampling
-from draftgate.lossless.samplers import Sampler
+from draftgate.lossless.batch import Batch, Sampling, greedy_sampling, random_sampling
+from draftgate.lossless.known_issues import known_issue
+from draftgate.lossless.samplers import Repairable, Sampler
 
 ROWS = {
     "nan": np.nan,
@@ -63,16 +64,34 @@ def test_broken_proposal_row(sampler: Sampler, value: float, batch: Batch, seed:
     assert_sane(broken, sampler.sample(broken, seed))
 
 
-@pytest.mark.parametrize("sampling", [greedy_sampling, random_sampling])
-def test_no_drafts_at_all(sampler: Sampler, sampling: object) -> None:
-    batch = Batch(
+def without_drafts(sampling: Sampling) -> Batch:
+    """Three requests with a token each that is certain, 0 to 2: how every request begins."""
+    return Batch(
         lengths=np.zeros(3, np.int32),
         drafts=np.zeros(0, np.int32),
         logits=np.eye(3, 5, dtype=np.float32) * 1e4,
         proposal=None,
-        sampling=sampling(3),
+        sampling=sampling,
     )
-    assert sampler.sample(batch, 0).tolist() == [[0], [1], [2]]
+
+
+TOP_K = replace(random_sampling(3), top_k=np.full(3, 2, np.int32))
+
+
+@pytest.mark.parametrize(
+    "sampling", [greedy_sampling(3), random_sampling(3), TOP_K], ids=["greedy", "random", "top-k"]
+)
+def test_no_drafts_at_all(sampler: Sampler, sampling: Sampling) -> None:
+    assert sampler.sample(without_drafts(sampling), 0).tolist() == [[0], [1], [2]]
+
+
+@known_issue("L8")
+def test_installed_sampler_has_top_k_where_there_are_no_drafts(sampler: Repairable) -> None:
+    try:
+        outputs = sampler.as_installed().sample(without_drafts(TOP_K), 0)
+    except RuntimeError as error:
+        raise AssertionError("no token, but an error") from error
+    assert outputs.tolist() == [[0], [1], [2]]
 
 
 @pytest.mark.parametrize("sampling", [greedy_sampling, random_sampling])

@@ -6,7 +6,7 @@ Each repair names the entry of `known_issues.toml` whose strict xfail tests the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
@@ -16,7 +16,11 @@ from draftgate.engine.hooks import Hook
 # For `EngineSpec.hooks`.
 KERNEL_SCAN = Hook(function=f"{__name__}:install_kernel_scan")
 # Everything that can be repaired in an engine.
-REPAIRS = (Hook(function=f"{__name__}:install_expansion"), KERNEL_SCAN)
+REPAIRS = (
+    Hook(function=f"{__name__}:install_expansion"),
+    KERNEL_SCAN,
+    Hook(function=f"{__name__}:install_top_k"),
+)
 
 
 @contextmanager
@@ -24,14 +28,27 @@ def repaired_expansion() -> Iterator[None]:
     """L1: the CPU stand-in of V1's `expand_kernel` writes its result where the caller reads it.
 
     The installed one converts every tensor to int64 first, so that for any other dtype the result
-    lands in a temporary, and a float temperature would have lost its fraction besides.
+    lands in a temporary, and a float temperature would have lost its fraction besides. Nothing is
+    changed where no CPU stand-in is used.
     """
     from vllm.triton_utils.dispatcher import KernelOverride
     from vllm.v1.sample import rejection_sampler
 
-    installed = rejection_sampler._expand.kernel
-    repaired = KernelOverride(installed, _expand)
-    with patch.object(rejection_sampler._expand, "kernel", repaired):
+    installed = rejection_sampler._expand
+    if not isinstance(installed.kernel, KernelOverride):
+        yield
+        return
+    with patch.object(installed, "kernel", KernelOverride(installed.kernel, _expand)):
+        yield
+
+
+@contextmanager
+def repaired_top_k() -> Iterator[None]:
+    """L8: a step without drafts has no row for top-k to cut."""
+    from vllm.v1.sample import rejection_sampler
+
+    cut = _where_rows_are(rejection_sampler.apply_top_k_top_p)
+    with patch.object(rejection_sampler, "apply_top_k_top_p", cut):
         yield
 
 
@@ -45,6 +62,13 @@ def install_expansion() -> None:
     cpu_triton_utils._expand_kernel_impl = _expand
 
 
+def install_top_k() -> None:
+    """L8 repaired for good in this process; for `EngineSpec.hooks`, before vLLM has an engine."""
+    from vllm.v1.sample import rejection_sampler
+
+    rejection_sampler.apply_top_k_top_p = _where_rows_are(rejection_sampler.apply_top_k_top_p)
+
+
 def install_kernel_scan() -> None:
     """L7 repaired for good in this process; for `EngineSpec.hooks`, before vLLM has an engine.
 
@@ -53,6 +77,15 @@ def install_kernel_scan() -> None:
     from vllm.triton_utils import dispatcher
 
     dispatcher.vars = _fields
+
+
+def _where_rows_are(cut: Callable[..., Any]) -> Callable[..., Any]:
+    """``cut`` [rows, vocabulary] for logits with rows; without any, they stay as they are."""
+
+    def repaired(logits: Any, k: Any, p: Any) -> Any:
+        return cut(logits, k, p) if len(logits) else logits
+
+    return repaired
 
 
 def _fields(value: Any) -> Mapping[str, Any]:

@@ -7,7 +7,8 @@ and the Triton ones otherwise. `sample` goes through `RejectionSampler.forward`,
 from __future__ import annotations
 
 import warnings
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from draftgate.lossless.batch import Batch, FloatArray, IntArray
 from draftgate.lossless.law import Verification
-from draftgate.lossless.repairs import repaired_expansion
+from draftgate.lossless.repairs import repaired_expansion, repaired_top_k
 from draftgate.lossless.samplers import SamplerError
 from draftgate.lossless.v1_metadata import sampling_metadata, window_metadata
 
@@ -29,7 +30,7 @@ class V1Sampler:
     verification: Verification = "standard"
 
     def __init__(self, name: str, *, repaired: bool, scale: float = 1.0) -> None:
-        """``repaired``: known defect L1 is stepped over (see `repairs`)."""
+        """``repaired``: known defects L1 and L8 are stepped over (see `repairs`)."""
         self.name, self.scale = name, scale
         self._repaired = repaired
         self._vllm = _import_v1()
@@ -45,7 +46,7 @@ class V1Sampler:
     @classmethod
     def triton(cls, name: str, scale: float) -> V1Sampler:
         """The Triton kernels, interpreted or compiled. SamplerError where this vLLM has none."""
-        sampler = cls(name, repaired=False, scale=scale)
+        sampler = cls(name, repaired=True, scale=scale)
         if sampler.is_native:
             raise SamplerError(f"{name} cannot run: this vLLM uses its native CPU kernels")
         return sampler
@@ -162,8 +163,13 @@ class V1Sampler:
 
         return self._vllm.RejectionSampler(Sampler()).forward
 
-    def _repairs(self) -> AbstractContextManager[None]:
-        return repaired_expansion() if self._repaired and self.is_native else nullcontext()
+    @contextmanager
+    def _repairs(self) -> Iterator[None]:
+        if not self._repaired:
+            yield
+            return
+        with repaired_expansion(), repaired_top_k():
+            yield
 
 
 def _import_v1() -> Any:
