@@ -18,8 +18,6 @@ from draftgate.lossless.features import FEATURES, LEAST_LENGTH_AT_END, REFUSED
 from draftgate.lossless.known_issues import known_issue
 from draftgate.lossless.probe_equality import differences
 
-pytestmark = pytest.mark.slow  # one engine serves many of these: a crash fails the rest
-
 RULES = {
     "oracle": DraftPlan(rule="oracle", padded=True),
     "ragged": DraftPlan(rule="ragged"),

@@ -16,8 +16,6 @@ from draftgate.lossless.known_issues import known_issue
 from draftgate.lossless.pit import Calibration
 from draftgate.lossless.whole_engine import Prompts, recordings, sampled, sampled_calibration
 
-pytestmark = pytest.mark.slow  # one engine serves many of these: a crash fails the rest
-
 TOKENS = 200  # of each request, past its end
 RAGGED = DraftPlan(rule="ragged")
 

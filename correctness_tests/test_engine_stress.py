@@ -17,8 +17,6 @@ from draftgate.lossless.equality import Text
 from draftgate.lossless.probe_equality import differences
 from draftgate.lossless.whole_engine import Prompts, recordings
 
-pytestmark = pytest.mark.slow  # one engine serves many of these: a crash fails the rest
-
 ARMS = ["scripted", pytest.param("eagle3", marks=pytest.mark.slow)]
 TOGETHER = 8
 
