@@ -108,6 +108,23 @@ def test_broken_profile_names_file_and_key(tmp_path: Path, capsys: Captured) -> 
     assert f"draftgate: {path}: sede: unknown key" in capsys.readouterr().err
 
 
+def test_what_is_not_on_this_machine_is_said(tmp_path: Path, capsys: Captured) -> None:
+    """Not an error: a plan may be for another machine."""
+    profile = tmp_path / "mine.toml"
+    text = (Path(__file__).parents[2] / "profiles" / "cpu.toml").read_text()
+    text = text.replace('"testbed:llama-tiny-eagle3"', '"/nowhere/head"')
+    profile.write_text(
+        text.replace(
+            'name = "gpqa", source = "mini"', 'name = "gpqa", source = "file", path = "my"'
+        )
+    )
+    assert run(["plan", "--profile", str(profile)]) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert any("llama-tiny/eagle3-k3: " in line and "/nowhere/head" in line for line in said)
+    assert "draftgate: not on this machine: workload gpqa: path = 'my'" in said
+    assert len(said) == 2
+
+
 def test_version_and_help(capsys: Captured) -> None:
     assert run(["--version"]) == 0
     assert capsys.readouterr().out.startswith("draftgate ")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,6 +11,8 @@ import typer
 from draftgate.cli.output import Column, Format, FormatOption, duration, emit
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from draftgate.profile import Cell, Profile, Totals
 
 _COLUMNS = (
@@ -39,7 +42,7 @@ def plan(
 
     The estimate is a guess from the constants in the profile's [plan.estimate]: warm-up and timed
     rounds at the control's speed, plus engine starts. A selection also starts the controls that
-    its cells are compared with.
+    its cells are compared with. Local models and files that are not on this machine are named.
 
     \b
     Examples:
@@ -69,6 +72,25 @@ def plan(
     measured = dict.fromkeys((*chosen, *(cell.control for cell in chosen)))
     summary = _summary(totals(loaded.plan, measured), len(measured) - len(chosen))
     print(summary, file=sys.stdout if output is Format.TABLE else sys.stderr)
+    for missing in dict.fromkeys(_missing(chosen)):
+        print(f"draftgate: not on this machine: {missing}", file=sys.stderr)
+
+
+def _missing(cells: tuple[Cell, ...]) -> Iterator[str]:
+    """Local models and files that the cells need; a plan for another machine is a plan."""
+    from draftgate.engine.errors import SpecError
+    from draftgate.engine.models import resolve_models
+    from draftgate.engine.spec import EngineSpec
+
+    for cell in cells:
+        target, config = cell.scenario.target, cell.scenario.variant.speculative_config
+        try:
+            resolve_models(EngineSpec.from_target(target, config, max_num_seqs=1, seed=0))
+        except SpecError as error:
+            yield f"{cell.scenario.id}: {error}"
+        path = cell.workload.path
+        if path is not None and not Path(path).exists():
+            yield f"workload {cell.workload.name}: path = {str(path)!r}"
 
 
 def _of_shard(profile: Profile, shard: str) -> tuple[Cell, ...]:
