@@ -27,9 +27,10 @@ MARKERS = (
     "slow: takes minutes; not part of `make test`",
     "gpu: needs a GPU",
     "engine: starts engines in processes of their own",
-    "cells(speculative=False, timed=False, staged=False, scripted=False): which of the profile's "
-    "cells a test with the fixture `perf` gets: only those that draft, that are timed, whose "
-    "stages are timed; those whose drafts the test scripts",
+    "cells(speculative=False, timed=False, staged=False, scripted=False, limited=METRIC): which of "
+    "the profile's cells a test with the fixture `perf` gets: only those that draft, that are "
+    "timed, whose stages are timed; those whose drafts the test scripts; none where the profile "
+    "gives the metric no limit",
 )
 
 

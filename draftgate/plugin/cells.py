@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -30,15 +30,17 @@ def parametrize(metafunc: pytest.Metafunc, profile: Profile | None) -> None:
     if profile is None:
         metafunc.parametrize("cell", [None], ids=["unknown"])
         return
-    cells = [cell for cell in profile.cells() if _fits(cell, **wanted)]
+    metric = wanted.pop("limited", None)
+    is_judged = metric is None or metric in profile.limits.stated()
+    cells = [cell for cell in profile.cells() if is_judged and _fits(cell, **wanted)]
     metafunc.parametrize("cell", cells, ids=[c.test_id for c in cells], scope="session")
 
 
-def _wanted(metafunc: pytest.Metafunc) -> dict[str, bool]:
+def _wanted(metafunc: pytest.Metafunc) -> dict[str, Any]:
     marker = metafunc.definition.get_closest_marker(MARKER)
     if marker is None:
         return {}
-    allowed = ("speculative", "timed", "staged", "scripted")
+    allowed = ("speculative", "timed", "staged", "scripted", "limited")
     if marker.args or not set(marker.kwargs) <= set(allowed):
         given = ", ".join([*map(repr, marker.args), *(f"{k}=" for k in marker.kwargs)])
         pytest.fail(f"marker cells({given}): it takes {'=, '.join(allowed)}=", pytrace=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from draftgate.verdict.stages import STAGE_METRICS
 
 if TYPE_CHECKING:
     from draftgate.profile.cells import Cell
+    from draftgate.profile.model import Profile
 
 IDENTITIES = "identities"
 
@@ -25,23 +26,29 @@ TIMED = frozenset({"output_throughput"})
 TIMED_DRAFTING = frozenset({"speedup"})
 STAGED_DRAFTING = frozenset({"draft_share"})
 STAGED = frozenset(STAGE_METRICS) - STAGED_DRAFTING
+WHERE_LIMITED = frozenset({"mean_ttft_ms", "mean_tpot_ms", "step_time_ms"})
+"""Timed metrics that are judged where the profile gives them a limit."""
 
 Manifest = Mapping[str, frozenset[str]]
 """Cell id -> metrics that must be judged, in the profile's order."""
 
 
-def required_metrics(cell: Cell) -> frozenset[str]:
-    """What `perf_tests/` judges of ``cell`` at least; it may judge more."""
+def required_metrics(cell: Cell, limited: Collection[str] = ()) -> frozenset[str]:
+    """What `perf_tests/` judges of ``cell`` at least; it may judge more.
+
+    ``limited``: the metrics that have a limit.
+    """
     drafts, timed = not cell.scenario.is_control, cell.timed
     return ALWAYS.union(
         DRAFTING if drafts else (),
-        TIMED if timed else (),
+        TIMED | WHERE_LIMITED.intersection(limited) if timed else (),
         TIMED_DRAFTING if timed and drafts else (),
         STAGED if cell.staged else (),
         STAGED_DRAFTING if cell.staged and drafts else (),
     )
 
 
-def manifest_of(cells: Iterable[Cell]) -> Manifest:
-    """The manifest of a profile's cells."""
-    return MappingProxyType({cell.id: required_metrics(cell) for cell in cells})
+def manifest_of(profile: Profile) -> Manifest:
+    """What a run of all cells of ``profile`` must have judged."""
+    limited = profile.limits.stated()
+    return MappingProxyType({c.id: required_metrics(c, limited) for c in profile.cells()})

@@ -12,7 +12,7 @@ from draftgate.profile.manifest_hash import manifest_hash
 from draftgate.verdict.manifest import manifest_of
 from draftgate.verdict.run_gaps import Expected
 
-MANIFEST = manifest_of(SMALL.cells())
+MANIFEST = manifest_of(SMALL)
 EXPECTED = Expected(SMALL.name, manifest_hash(SMALL))
 FACTS = {"profile": SMALL.name, "manifest": EXPECTED.manifest, "fingerprint": "box", "commit": "c0"}
 

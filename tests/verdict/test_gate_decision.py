@@ -15,7 +15,7 @@ from draftgate.verdict.kinds import VerdictKind
 from draftgate.verdict.manifest import manifest_of, required_metrics
 from draftgate.verdict.run_gaps import Expected
 
-MANIFEST = manifest_of(SMALL.cells())
+MANIFEST = manifest_of(SMALL)
 EXPECTED = Expected("small", "abcd")
 FACTS = RunFacts(profile="small", manifest="abcd", fingerprint="box", commit="c0")
 
@@ -210,3 +210,10 @@ def test_a_staged_cell_must_have_its_shares():
     assert "draft_share" not in required_metrics(control)
     assert "draft_share" in required_metrics(arm)
     assert not any(m.endswith("_share") for m in required_metrics(replace(arm, staged=False)))
+
+
+def test_latency_must_be_judged_where_it_has_a_limit():
+    cell = next(cell for cell in SMALL.cells() if cell.timed)
+    assert "mean_ttft_ms" not in required_metrics(cell)
+    assert "mean_ttft_ms" in required_metrics(cell, {"mean_ttft_ms", "speedup"})
+    assert "mean_ttft_ms" not in required_metrics(replace(cell, timed=False), {"mean_ttft_ms"})

@@ -52,7 +52,7 @@ def gate(
     loaded = load_profile(profile)
     runs = [read_junit(path) for path in junit]
     expected = Expected(loaded.name, manifest_hash(loaded), loaded.fingerprint or "")
-    decision = decide_gate(expected, manifest_of(loaded.cells()), runs)
+    decision = decide_gate(expected, manifest_of(loaded), runs)
     match output:
         case GateFormat.JSON:
             print(as_record(decision, runs))
