@@ -24,7 +24,14 @@ REPAIRS = (
 
 
 @contextmanager
-def repaired_expansion() -> Iterator[None]:
+def repaired_sampler() -> Iterator[None]:
+    """All that can be repaired in V1's sampler: L1 and L8."""
+    with _repaired_expansion(), _repaired_top_k():
+        yield
+
+
+@contextmanager
+def _repaired_expansion() -> Iterator[None]:
     """L1: the CPU stand-in of V1's `expand_kernel` writes its result where the caller reads it.
 
     The installed one converts every tensor to int64 first, so that for any other dtype the result
@@ -43,7 +50,7 @@ def repaired_expansion() -> Iterator[None]:
 
 
 @contextmanager
-def repaired_top_k() -> Iterator[None]:
+def _repaired_top_k() -> Iterator[None]:
     """L8: a step without drafts has no row for top-k to cut."""
     from vllm.v1.sample import rejection_sampler
 

@@ -7,8 +7,7 @@ and the Triton ones otherwise. `sample` goes through `RejectionSampler.forward`,
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,7 @@ import numpy as np
 
 from draftgate.lossless.batch import Batch, FloatArray, IntArray
 from draftgate.lossless.law import Verification
-from draftgate.lossless.repairs import repaired_expansion, repaired_top_k
+from draftgate.lossless.repairs import repaired_sampler
 from draftgate.lossless.samplers import SamplerError
 from draftgate.lossless.v1_metadata import sampling_metadata, window_metadata
 
@@ -163,13 +162,8 @@ class V1Sampler:
 
         return self._vllm.RejectionSampler(Sampler()).forward
 
-    @contextmanager
-    def _repairs(self) -> Iterator[None]:
-        if not self._repaired:
-            yield
-            return
-        with repaired_expansion(), repaired_top_k():
-            yield
+    def _repairs(self) -> AbstractContextManager[None]:
+        return repaired_sampler() if self._repaired else nullcontext()
 
 
 def _import_v1() -> Any:

@@ -25,10 +25,16 @@ def kinds(load: Load, run: int) -> dict[str, str]:
     return {v["metric"]: v["verdict"] for v in load(f"results/{run}/verdicts.json")}
 
 
+@pytest.fixture
+def reference(another_python: Path) -> str:
+    """The option; its environment is a real one, its engines are fakes."""
+    return f"--perf-reference={another_python}"
+
+
 def test_the_reference_takes_the_place_of_missing_baselines(
-    run: Run, engines: FakeEngines, load: Load, another_python: Path
+    run: Run, engines: FakeEngines, load: Load, another_python: Path, reference: str
 ) -> None:
-    result = run(f"--perf-reference={another_python}", *ONE_CELL)
+    result = run(reference, *ONE_CELL)
     assert result.ret == 0, result.stdout.str()
     assert set(kinds(load, 1).values()) == {"OK"}
     result.stdout.fnmatch_lines([f"reference: vllm * at {another_python}; *in 10 pairs: 2"])
@@ -40,12 +46,12 @@ def test_the_reference_takes_the_place_of_missing_baselines(
 
 @pytest.mark.parametrize("with_baseline", [False, True])
 def test_a_loss_against_the_reference_is_regressed(
-    run: Run, engines: FakeEngines, with_baseline: bool, another_python: Path
+    run: Run, engines: FakeEngines, with_baseline: bool, reference: str
 ) -> None:
     if with_baseline:
         assert run("--update-baselines").ret == 0
     engines[ARM].slower = 1.4
-    result = run(f"--perf-reference={another_python}", *ONE_CELL)
+    result = run(reference, *ONE_CELL)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     lines = first_lines(result)
     assert set(lines) == {f"test_{metric}[tiny-ngram-k3-gsm8k-bs2]" for metric in TIMED}
@@ -54,60 +60,60 @@ def test_a_loss_against_the_reference_is_regressed(
 
 
 def test_an_equally_slow_reference_is_a_drift_of_the_baseline(
-    run: Run, engines: FakeEngines, load: Load, another_python: Path
+    run: Run, engines: FakeEngines, load: Load, reference: str
 ) -> None:
     assert run("--update-baselines").ret == 0
     for label in (ARM, f"reference/{ARM}"):
         engines[label].slower = 1.4
-    result = run(f"--perf-reference={another_python}", *ONE_CELL)
+    result = run(reference, *ONE_CELL)
     assert result.ret == 0
     assert {kinds(load, 2)[metric] for metric in TIMED} == {"BASELINE_DRIFT"}
     result.stdout.fnmatch_lines([f"BASELINE_DRIFT {CELL} output_throughput *"])
 
 
 def test_what_the_baseline_clears_is_not_timed_again(
-    run: Run, engines: FakeEngines, baselined: Path, another_python: Path
+    run: Run, engines: FakeEngines, baselined: Path, reference: str
 ) -> None:
-    assert run(f"--perf-reference={another_python}", *ONE_CELL).ret == 0
+    assert run(reference, *ONE_CELL).ret == 0
     rounds = {host.label: len(host.requests) for host in engines.hosts[-4:]}
     assert rounds[f"reference/{ARM}"] == rounds["reference/tiny/none"] == 1  # exact metrics
 
 
 def test_exact_metrics_that_differ_from_the_reference_fail_where_no_baseline_knows_them(
-    run: Run, engines: FakeEngines, another_python: Path
+    run: Run, engines: FakeEngines, reference: str
 ) -> None:
     engines[f"reference/{ARM}"].accepts = (3, 3, 2)
-    lines = first_lines(run(f"--perf-reference={another_python}", *ONE_CELL))
+    lines = first_lines(run(reference, *ONE_CELL))
     line = lines["test_acceptance_length[tiny-ngram-k3-gsm8k-bs2]"]
     assert line.startswith(f"REGRESSED {CELL} acceptance_length ")
     assert line.endswith("against the reference, limit exact)")
 
 
 def test_exact_metrics_that_moved_on_both_sides_are_a_drift_of_the_baseline(
-    run: Run, engines: FakeEngines, load: Load, baselined: Path, another_python: Path
+    run: Run, engines: FakeEngines, load: Load, baselined: Path, reference: str
 ) -> None:
     for label in (ARM, f"reference/{ARM}"):
         engines[label].accepts = (1, 0, 2)
-    result = run(f"--perf-reference={another_python}", "-k", "tiny-ngram-k3-sharegpt")
+    result = run(reference, "-k", "tiny-ngram-k3-sharegpt")
     assert result.ret == 0
     assert kinds(load, 2)["acceptance_length"] == "BASELINE_DRIFT"
     result.stdout.fnmatch_lines(["BASELINE_DRIFT * acceptance_length *the reference is where*"])
 
 
 def test_a_difference_that_the_baseline_knows_is_named_and_passes(
-    run: Run, engines: FakeEngines, baselined: Path, another_python: Path
+    run: Run, engines: FakeEngines, baselined: Path, reference: str
 ) -> None:
     engines[f"reference/{ARM}"].accepts = (3, 3, 2)
-    result = run(f"--perf-reference={another_python}", *ONE_CELL)
+    result = run(reference, *ONE_CELL)
     assert result.ret == 0
     result.stdout.fnmatch_lines([f"OK {CELL} acceptance_length *on the reference*"])
 
 
 def test_a_variant_that_runs_on_the_reference_only_is_a_verdict(
-    run: Run, engines: FakeEngines, load: Load, another_python: Path
+    run: Run, engines: FakeEngines, load: Load, reference: str
 ) -> None:
     engines[ARM].fails_at = {0: died(ARM, "start-up")}
-    result = run(f"--perf-reference={another_python}")
+    result = run(reference)
     assert cells_of(result) == {"tiny-ngram-k3-gsm8k-bs2", "tiny-ngram-k3-sharegpt-bs2"}
     for line in first_lines(result).values():
         assert line.startswith(f"REGRESSED {ARM}/")
@@ -118,11 +124,11 @@ def test_a_variant_that_runs_on_the_reference_only_is_a_verdict(
 
 
 def test_a_variant_that_does_not_run_on_the_reference_is_a_verdict_that_passes(
-    run: Run, engines: FakeEngines, load: Load, another_python: Path
+    run: Run, engines: FakeEngines, load: Load, reference: str
 ) -> None:
     label = f"reference/{ARM}"
     engines[label].fails_at = {0: died(label, "start-up")}
-    result = run(f"--perf-reference={another_python}")
+    result = run(reference)
     assert result.ret == 0
     verdicts = {(v["cell"], v["metric"]): v for v in load("results/1/verdicts.json")}
     said = verdicts[CELL, "runs"]
@@ -134,31 +140,31 @@ def test_a_variant_that_does_not_run_on_the_reference_is_a_verdict_that_passes(
 
 
 def test_a_variant_that_runs_nowhere_is_invalid(
-    run: Run, engines: FakeEngines, another_python: Path
+    run: Run, engines: FakeEngines, reference: str
 ) -> None:
     for label in (ARM, f"reference/{ARM}"):
         engines[label].fails_at = {0: died(label, "start-up")}
-    lines = first_lines(run(f"--perf-reference={another_python}", *ONE_CELL))
+    lines = first_lines(run(reference, *ONE_CELL))
     assert all(line.startswith(f"INVALID {CELL} runs; ") for line in lines.values())
     assert all("does not run on the reference" in line for line in lines.values())
 
 
 def test_an_engine_under_test_that_dies_beside_the_reference_is_not_blamed_on_it(
-    run: Run, engines: FakeEngines, another_python: Path
+    run: Run, engines: FakeEngines, reference: str
 ) -> None:
     engines[ARM].fails_at = {9: died(ARM)}  # its rounds before are warm-up and the cell's own
-    lines = first_lines(run(f"--perf-reference={another_python}", *ONE_CELL))
+    lines = first_lines(run(reference, *ONE_CELL))
     assert lines
     assert all(line.startswith(f"REGRESSED {CELL} runs; ") for line in lines.values())
 
 
 def test_a_reference_that_breaks_an_identity_is_no_judge(
-    run: Run, engines: FakeEngines, another_python: Path
+    run: Run, engines: FakeEngines, reference: str
 ) -> None:
     engines[f"reference/{ARM}"].alter = lambda record: record.model_copy(
         update={"steps": 0}  # fewer than the outputs need
     )
-    lines = first_lines(run(f"--perf-reference={another_python}", *ONE_CELL))
+    lines = first_lines(run(reference, *ONE_CELL))
     assert lines["test_output_throughput[tiny-ngram-k3-gsm8k-bs2]"].startswith(
         f"INVALID {CELL} output_throughput; {CELL}: pairs: reference: identity "
     )
@@ -168,9 +174,9 @@ def test_a_reference_that_breaks_an_identity_is_no_judge(
 
 
 def test_the_results_hold_both_sides(
-    run: Run, engines: FakeEngines, load: Load, another_python: Path
+    run: Run, engines: FakeEngines, load: Load, another_python: Path, reference: str
 ) -> None:
-    assert run(f"--perf-reference={another_python}", *ONE_CELL).ret == 0
+    assert run(reference, *ONE_CELL).ret == 0
     facts = load("results/1/run.json")["reference"]
     assert facts["executable"] == str(another_python)
     assert "torch" in facts

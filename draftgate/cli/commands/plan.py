@@ -72,7 +72,7 @@ def plan(
     measured = dict.fromkeys((*chosen, *(cell.control for cell in chosen)))
     summary = _summary(totals(loaded.plan, measured), len(measured) - len(chosen))
     print(summary, file=sys.stdout if output is Format.TABLE else sys.stderr)
-    for missing in dict.fromkeys(_missing(chosen)):
+    for missing in _missing(chosen):
         print(f"draftgate: not on this machine: {missing}", file=sys.stderr)
 
 
@@ -82,15 +82,15 @@ def _missing(cells: tuple[Cell, ...]) -> Iterator[str]:
     from draftgate.engine.models import resolve_models
     from draftgate.engine.spec import EngineSpec
 
-    for cell in cells:
-        target, config = cell.scenario.target, cell.scenario.variant.speculative_config
+    for scenario in dict.fromkeys(cell.scenario for cell in cells):
+        config = scenario.variant.speculative_config
         try:
-            resolve_models(EngineSpec.from_target(target, config, max_num_seqs=1, seed=0))
+            resolve_models(EngineSpec.from_target(scenario.target, config, max_num_seqs=1, seed=0))
         except SpecError as error:
-            yield f"{cell.scenario.id}: {error}"
-        path = cell.workload.path
+            yield f"{scenario.id}: {error}"
+    for name, path in {cell.workload.name: cell.workload.path for cell in cells}.items():
         if path is not None and not Path(path).exists():
-            yield f"workload {cell.workload.name}: path = {str(path)!r}"
+            yield f"workload {name}: path = {str(path)!r}"
 
 
 def _of_shard(profile: Profile, shard: str) -> tuple[Cell, ...]:
