@@ -3,8 +3,9 @@
 #
 #   ci/scripts/judge.sh OUT [JUNIT...]      default: OUT/junit-*.xml
 #
-# DRAFTGATE_PROFILE and PYTHON as in measure.sh. The report also goes to the job's summary on
-# GitHub, and becomes an annotation on Buildkite.
+# DRAFTGATE_PROFILE and PYTHON as in measure.sh. A run of another commit than this checkout's proves
+# nothing (exit code 3). The report also goes to the job's summary on GitHub, and becomes an
+# annotation on Buildkite.
 #
 # Exit codes: those of `draftgate gate`: 0 pass, 1 tool error, 2 regression, 3 incomplete.
 set -euo pipefail
@@ -26,8 +27,9 @@ if (($# == 0)); then
   echo "no JUnit in $out: nothing was measured" >"$errors"
   code=1
 else
-  "$python" -m draftgate.cli.main gate "$@" --profile "$DRAFTGATE_PROFILE" --format markdown \
-    >"$report" 2>"$errors" || code=$?
+  commit=$(git rev-parse HEAD 2>/dev/null || true)
+  "$python" -m draftgate.cli.main gate "$@" --profile "$DRAFTGATE_PROFILE" --commit "$commit" \
+    --format markdown >"$report" 2>"$errors" || code=$?
 fi
 cat "$errors" >&2
 if ((code != 0 && code != 2 && code != 3)); then

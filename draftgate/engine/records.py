@@ -6,6 +6,7 @@ Times are seconds on the child's monotonic clock; token counts are engine truth,
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
@@ -106,6 +107,20 @@ class StageSteps(Record):
     sample_ms: tuple[float, ...]
     overhead_ms: tuple[float, ...]
     scopes_ms: dict[str, float]
+
+    @classmethod
+    def joined(cls, parts: Sequence[StageSteps]) -> StageSteps:
+        """One after another, of one clock; not empty."""
+        scopes = {name for part in parts for name in part.scopes_ms}
+        columns = cls.model_fields.keys() - {"clock", "scopes_ms"}
+        return cls(
+            clock=parts[0].clock,
+            **{
+                name: tuple(chain.from_iterable(getattr(p, name) for p in parts))
+                for name in columns
+            },
+            scopes_ms={n: sum(p.scopes_ms.get(n, 0.0) for p in parts) for n in sorted(scopes)},
+        )
 
 
 class EngineMemory(Record):

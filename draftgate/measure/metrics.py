@@ -150,8 +150,8 @@ def timed_samples(
 
 
 def higher_is_better(metric: str) -> bool:
-    """Direction of a timed metric, told by its unit: of milliseconds, fewer are better."""
-    return not metric.endswith("_ms")
+    """Direction of a timed metric: of milliseconds, and of a stage's share, fewer are better."""
+    return not metric.endswith(("_ms", "_share"))
 
 
 def is_ratio(metric: str) -> bool:

@@ -147,7 +147,7 @@ class Measurement(BenchKeys):
         started: datetime,
         ended: datetime,
         timed: bool = True,
-        staged: RoundRecord | None = None,
+        staged: Sequence[RoundRecord] = (),
         memory: EngineMemory | None = None,
         order: Sequence[str] = (),
         warmup_walls_s: Sequence[float] = (),
@@ -156,13 +156,13 @@ class Measurement(BenchKeys):
         """Derive all metrics; raises ValueError without a round, a request or a duration.
 
         ``timed=False``: the rounds were not timed with care, so there are no timed metrics.
-        ``staged``: a further round, with the stage timer on; its stage times are timed metrics.
+        ``staged``: further rounds, with the stage timer on; their stage times are timed metrics.
         """
         if not rounds or not rounds[0].requests:
             raise ValueError(f"{subject.cell}: nothing was measured")
         if not all(record.wall_s > 0 for record in (*rounds, *control_rounds)):
             raise ValueError(f"{subject.cell}: a round without duration")
-        stages = Stages.of(staged) if staged is not None else None
+        stages = Stages.of(*staged)
         samples = metrics.timed_samples(rounds, control_rounds)
         block = Block(
             subject=subject,

@@ -66,6 +66,7 @@ class _Open:
     run: CellRun
     started: datetime
     warmup_walls: dict[str, tuple[float, ...]]
+    staged: list[RoundRecord]
 
 
 @dataclass
@@ -109,7 +110,7 @@ class Session:
         if cell.id not in self._done:
             with self.playing(cell) as run:
                 run.finish()
-                self._done[cell.id] = self._measure(cell, self._staged_round(cell))
+                self._done[cell.id] = self._measure(cell)
         return self._done[cell.id]
 
     def player(self, cell: Cell) -> Play:
@@ -141,27 +142,29 @@ class Session:
             walls = {"arm": self._warm_up(cell, arm)}
             if control is not None:
                 walls["control"] = self._warm_up(cell.control, control)
+            staged = self._staged_rounds(cell, cell.staged_rounds[0])
             run = CellRun(
                 arm,
                 control,
                 self.profile.plan.rounds if cell.timed else 1,
                 lambda which, record: self.watcher.round_done(cell, which, record),
             )
-            self._open[cell.id] = _Open(run, started, walls)
+            self._open[cell.id] = _Open(run, started, walls, staged)
         return self._open[cell.id]
 
-    def _staged_round(self, cell: Cell) -> RoundRecord | None:
-        """One more round of a staged cell, with the stage timer on; after the timed ones."""
-        if not cell.staged:
-            return None
+    def _staged_rounds(self, cell: Cell, count: int) -> list[RoundRecord]:
+        """More rounds of a staged cell, with the stage timer on."""
         request = self.request_of(cell).model_copy(update={"stages": True})
-        record = self.engines.generate(cell.scenario, request)
-        self.watcher.round_done(cell, "stages", record)
-        return record
+        records = []
+        for _ in range(count):
+            records.append(self.engines.generate(cell.scenario, request))
+            self.watcher.round_done(cell, "stages", records[-1])
+        return records
 
-    def _measure(self, cell: Cell, staged: RoundRecord | None) -> Measured:
+    def _measure(self, cell: Cell) -> Measured:
         opened = self._open[cell.id]
         run = opened.run
+        staged = [*opened.staged, *self._staged_rounds(cell, cell.staged_rounds[1])]
         info = self.engines.info(cell.scenario)
         machine, provenance = self.describe(cell.scenario, info)
         try:
@@ -184,8 +187,7 @@ class Session:
             raise MeasureError(str(error)) from error
         if not cell.timed:
             self._warm.setdefault(self._warm_key(cell), tuple(r.wall_s for r in run.rounds))
-        rounds = [*run.rounds, *([staged] if staged else [])]
-        broken = check_beside(rounds, run.control_rounds, cell.scenario.variant.k)
+        broken = check_beside([*run.rounds, *staged], run.control_rounds, cell.scenario.variant.k)
         return Measured(cell, measurement, broken)
 
     def _player(self, cell: Cell) -> Play:

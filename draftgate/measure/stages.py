@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Literal
 
 from draftgate.engine.records import Record, RoundRecord, StageSteps
@@ -33,11 +34,12 @@ class StageClass(Record):
 
 
 class Stages(Record):
-    """One extra round of a cell with the stage timer on; no other number is taken from it.
+    """Extra rounds of a cell with the stage timer on; no other number is taken from them.
 
-    ``wall_s``: its wall time. ``shares``: of the round's step time, by stage. ``classes``: steps
+    ``wall_s``: their wall time. ``shares``: of the rounds' step time, by stage. ``classes``: steps
     that only decode, that only read prompts (``prefill``), and that do both (``mixed``); a class
-    without steps is absent. ``steps``: the columns.
+    without steps is absent. ``steps``: the columns, one round after another. ``round_steps``: steps
+    of each round; empty in files of before there were several.
     """
 
     schema_version: Literal[1] = 1
@@ -45,38 +47,48 @@ class Stages(Record):
     shares: dict[str, float]
     classes: dict[StepClass, StageClass]
     steps: StageSteps
+    round_steps: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, record: RoundRecord) -> Stages | None:
-        """Of a round with stage times; None of one without, or without a step."""
-        steps = record.stages
-        if steps is None or not steps.step_ms:
+    def of(cls, *records: RoundRecord) -> Stages | None:
+        """Of rounds with stage times; None where there is none, or no step."""
+        timed = [record for record in records if record.stages and record.stages.step_ms]
+        if not timed:
             return None
+        columns = [record.stages for record in timed if record.stages]
+        steps = StageSteps.joined(columns)
         total = sum(steps.step_ms)
         by_class = _indices_by_class(steps)
         return cls(
-            wall_s=record.wall_s,
+            wall_s=sum(record.wall_s for record in timed),
             shares={stage: sum(_column(steps, stage)) / total for stage in STAGES},
             classes={name: _mean_of(steps, rows) for name, rows in by_class.items()},
             steps=steps,
+            round_steps=tuple(len(each.step_ms) for each in columns),
         )
 
     def samples(self) -> dict[str, tuple[float, ...]]:
-        """``{stage}_ms`` -> mean milliseconds a decode step, one value a group of steps.
+        """``{stage}_ms`` -> mean milliseconds a decode step, one value a group of steps of a round.
 
         A stage that takes no time (drafting, where there is none) is absent; so are all of them
         where a group would be empty.
         """
-        rows = _indices_by_class(self.steps).get("decode", [])
-        if len(rows) < SAMPLE_GROUPS:
+        decode = _indices_by_class(self.steps).get("decode", [])
+        by_round = [[row for row in decode if row in rows] for rows in self._rows_by_round()]
+        if any(len(rows) < SAMPLE_GROUPS for rows in by_round):
             return {}
-        groups = [rows[start::SAMPLE_GROUPS] for start in range(SAMPLE_GROUPS)]
+        groups = [rows[start::SAMPLE_GROUPS] for rows in by_round for start in range(SAMPLE_GROUPS)]
         columns = {f"{stage}_ms": _column(self.steps, stage) for stage in STAGES}
         return {
             name: tuple(statistics.fmean(column[i] for i in group) for group in groups)
             for name, column in columns.items()
             if all(sum(column[i] for i in group) > 0 for group in groups)
         }
+
+    def _rows_by_round(self) -> list[range]:
+        lengths = self.round_steps or (len(self.steps.step_ms),)
+        ends = list(accumulate(lengths))
+        return [range(end - length, end) for end, length in zip(ends, lengths, strict=True)]
 
 
 def step_class(steps: StageSteps, row: int) -> StepClass:

@@ -64,6 +64,15 @@ class Cell:
         return f"{self.scenario.id}/{self.workload.name}/bs{self.batch_size}"
 
     @property
+    def staged_rounds(self) -> tuple[int, int]:
+        """Rounds with the stage timer on: before the timed ones, and after them.
+
+        A burst of other work makes all of a round's stages dearer, each by another factor: within
+        one round that looks like a change, between two it is noise.
+        """
+        return (1, 1) if self.staged else (0, 0)
+
+    @property
     def test_id(self) -> str:
         """The id as pytest shows it, with ``-`` for ``/``."""
         return self.id.replace("/", "-")

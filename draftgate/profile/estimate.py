@@ -33,7 +33,7 @@ def estimate_seconds(plan: Plan, cell: Cell) -> float:
     steps = batches * spec.max_tokens * constants.output_fill
     step_ms = constants.step_ms + size * constants.step_ms_per_sequence
     sides = 1 if cell.scenario.is_control else 2
-    passes = plan.sessions * (plan.rounds * sides + cell.staged) if cell.timed else 1
+    passes = plan.sessions * (plan.rounds * sides + sum(cell.staged_rounds)) if cell.timed else 1
     return passes * steps * step_ms / 1000
 
 

@@ -27,7 +27,7 @@ def unit_of(metric: str) -> str:
     """``tok/s``, ``ms``, or nothing for ratios and counts."""
     if metric == "output_throughput":
         return "tok/s"
-    return "" if higher_is_better(metric) else "ms"
+    return "ms" if metric.endswith("_ms") else ""
 
 
 @dataclass(frozen=True)

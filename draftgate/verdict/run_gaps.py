@@ -14,12 +14,14 @@ from draftgate.verdict.evidence import Evidence
 class Expected:
     """The profile that the runs must belong to.
 
-    ``manifest``: its hash. ``fingerprint``: the hardware it declares; empty: any.
+    ``manifest``: its hash. ``fingerprint``: the hardware it declares; empty: any. ``commit``: the
+    full hash, or its beginning, that was to be measured; empty: any.
     """
 
     profile: str
     manifest: str
     fingerprint: str = ""
+    commit: str = ""
 
 
 def run_gaps(expected: Expected, runs: Sequence[Evidence]) -> Iterator[str]:
@@ -40,6 +42,11 @@ def _own_gaps(expected: Expected, run: Evidence) -> Iterator[str]:
         yield (
             f"{run.source} was measured on {facts.fingerprint or 'an unnamed machine'}, "
             f"the profile is for {expected.fingerprint}"
+        )
+    if not facts.commit.startswith(expected.commit):
+        yield (
+            f"{run.source} was measured on commit {facts.commit or 'unknown'}, "
+            f"not on {expected.commit}"
         )
     if facts.keyword:
         yield f"{run.source} ran under -k {facts.keyword!r}"

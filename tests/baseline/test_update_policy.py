@@ -1,5 +1,5 @@
 import pytest
-from baseline_examples import CELL, HASH, OTHER, exact, request, timed
+from baseline_examples import BOX, CELL, HASH, OTHER, exact, request, timed
 
 from draftgate.baseline.candidate import Candidate
 from draftgate.baseline.errors import BaselineError
@@ -70,6 +70,25 @@ def test_a_limit_written_by_hand_comes_before_the_profiles():
         update={"limits": {"output_throughput": 0.5, "step_time_ms": 0.5}}
     )
     assert decide(timed(factor=0.8), lenient, request()).action == "written"
+
+
+@pytest.mark.parametrize(
+    ("ms", "action"),
+    [
+        ({"draft": 2.0, "verify": 8.0}, "written"),
+        ({"draft": 4.0, "verify": 8.0}, "refused"),  # 20 % -> 33 %
+        ({"draft": 2.0, "verify": 4.0}, "written"),  # as large a share, but nothing got dearer
+        ({"draft": 4.0}, "written"),  # a share of less is another share
+    ],
+)
+def test_a_stage_s_share_is_guarded_by_its_limit(ms, action):
+    def staged(**stages):
+        samples = {f"{stage}_ms": [[value] * 3] for stage, value in stages.items()}
+        return Candidate.timed(CELL, BOX, HASH, samples, limits={"draft_share": 0.3})
+
+    decision = decide(staged(**ms), staged(draft=2.0, verify=8.0).baseline, request())
+    assert decision.action == action
+    assert ("draft_share 0.2 -> 0.333333 (limit 30 %)" in decision.reason) == (action == "refused")
 
 
 def test_a_metric_without_limit_is_not_judged():

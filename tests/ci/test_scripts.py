@@ -66,6 +66,13 @@ def test_a_whole_run_is_judged_and_summarised(judged: Path) -> None:
     assert summary.read_text() == report == done.stdout
 
 
+def test_a_run_of_another_commit_is_incomplete(repository: Path) -> None:
+    done = run_script("judge.sh", "out", cwd=repository)
+    assert done.returncode == 3
+    head = git(repository, "rev-parse", "HEAD").strip()
+    assert f"was measured on commit unknown, not on {head}" in done.stdout
+
+
 def test_a_missing_shard_is_incomplete(measured: Path) -> None:
     done = run_script("judge.sh", "out", "out/junit-shard-1-of-2.xml", cwd=measured)
     assert done.returncode == 3

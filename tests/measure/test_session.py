@@ -166,7 +166,7 @@ def test_a_matrix_row_may_do_without_stages():
     assert setting.session.measured(setting.cells[ARM]).measurement.draftgate.stages is None
 
 
-def test_stages_take_one_round_more_behind_the_timed_ones():
+def test_stages_take_a_round_before_the_timed_ones_and_one_after():
     setting = Setting(staged_profile())
     measured = setting.session.measured(setting.cells[ARM])
     assert measured.broken == ()
@@ -176,7 +176,7 @@ def test_stages_take_one_round_more_behind_the_timed_ones():
     assert len(block.rounds) == 2
     assert setting.watcher.told[-1] == (ARM, "stages")
     [arm] = [h for h in setting.engines if h.label == "tiny/ngram-k3"]
-    assert [r.stages for r in arm.requests] == [False] * 4 + [True]
+    assert [r.stages for r in arm.requests] == [False, False, True, False, False, True]
 
 
 def test_a_cell_that_is_not_timed_has_no_stages():

@@ -17,7 +17,7 @@ EXAMPLE = Path(__file__).parent / "examples" / "measurement_with_stages.json"
 
 
 def staged_measurement() -> Measurement:
-    return measurement(staged=example_staged_round(), memory=MEMORY)
+    return measurement(staged=[example_staged_round()], memory=MEMORY)
 
 
 def test_shares_are_of_the_step_time_and_sum_to_one():
@@ -44,6 +44,19 @@ def test_stage_times_of_decode_steps_are_timed_metrics():
     assert {f"{stage}_ms" for stage in STAGES} <= timed.keys()
 
 
+def test_each_round_has_groups_of_its_own_steps():
+    slow = tuple(2 * ms for ms in example_steps().draft_ms)
+    rounds = [example_staged_round(), example_staged_round(stages=example_steps(draft_ms=slow))]
+    stages = Stages.of(*rounds)
+    assert stages.samples()["draft_ms"] == (0.875, 1.25, 1.0, 1.75, 2.5, 2.0)
+    assert stages.round_steps == (6, 6)
+    assert stages.shares["draft"] == pytest.approx((6.5 + 13) / 72)
+    assert stages.wall_s == pytest.approx(2 * rounds[0].wall_s)
+    assert stages.steps.scopes_ms == {
+        name: pytest.approx(2 * ms) for name, ms in example_steps().scopes_ms.items()
+    }
+
+
 def test_a_stage_that_takes_no_time_is_no_metric():
     steps = example_steps(draft_ms=(0.0,) * 6)
     samples = Stages.of(example_staged_round(stages=steps)).samples()
@@ -62,7 +75,7 @@ def test_a_round_without_stages_has_none():
 
 
 def test_a_cell_that_is_not_timed_keeps_its_stages_out_of_the_timed_metrics():
-    block = measurement(staged=example_staged_round(), timed=False).draftgate
+    block = measurement(staged=[example_staged_round()], timed=False).draftgate
     assert block.timed == {}
     assert block.stages is not None
 

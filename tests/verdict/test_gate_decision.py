@@ -204,6 +204,15 @@ def test_a_profile_of_other_hardware_needs_a_run_on_it():
     assert decision.gaps[0].text == "junit.xml was measured on box, the profile is for h100"
 
 
+@pytest.mark.parametrize(("commit", "code"), [("c0ffee", 0), ("c0ff", 0), ("", 0), ("beef", 3)])
+def test_a_run_of_another_commit_proves_nothing(commit, code):
+    runs = [Evidence("junit.xml", replace(FACTS, commit="c0ffee-dirty"), GREEN)]
+    decision = decide_gate(replace(EXPECTED, commit=commit), MANIFEST, runs)
+    assert decision.exit_code == code
+    if code:
+        assert "was measured on commit c0ffee-dirty, not on beef" in decision.gaps[0].text
+
+
 def test_a_staged_cell_must_have_its_shares():
     control, arm = (replace(cell, staged=True) for cell in SMALL.cells()[:2])
     assert {"verify_share", "sample_share", "overhead_share"} <= required_metrics(control)

@@ -36,6 +36,17 @@ def test_a_stage_that_got_dearer_regresses_and_the_cause_says_by_how_much():
     assert "limit +20 %" in verdict.line()
 
 
+def test_a_burst_in_one_of_two_rounds_is_noise():
+    quiet = {stage: [2 * sessions[0]] for stage, sessions in BASELINE.items()}
+    hit = {
+        **quiet,
+        "draft": [[ms * f for ms, f in zip(quiet["draft"][0], (1, 1, 1, 2, 2, 2), strict=True)]],
+    }
+    assert judge(hit).verdict is VerdictKind.UNSTABLE
+    dearer = {**quiet, "draft": [[2 * ms for ms in quiet["draft"][0]]]}
+    assert judge(dearer).verdict is VerdictKind.REGRESSED
+
+
 def test_a_share_that_rose_because_another_stage_got_cheaper_is_no_loss():
     verdict = judge(scaled(verify=0.5))
     assert verdict.verdict is VerdictKind.OK

@@ -24,6 +24,9 @@ def gate(
     profile: Annotated[
         str, typer.Option(metavar="auto|NAME|PATH", help="The profile: what must be judged.")
     ] = "auto",
+    commit: Annotated[
+        str, typer.Option(metavar="HASH", help="The commit that must have been measured.")
+    ] = "",
     output: Annotated[
         GateFormat, typer.Option("--format", help="How to print.")
     ] = GateFormat.TABLE,
@@ -31,13 +34,14 @@ def gate(
     """Judge a perf run by its JUnit against the profile's cells.
 
     Exit codes: 0 pass; 2 a cell is worse; 3 incomplete: a cell was skipped, lost, judged twice or
-    never collected, the run selected with -k, belongs to another profile, or shards are missing;
-    1 the report cannot be read. Where a run is both worse and incomplete, the code is 2.
+    never collected, the run selected with -k, belongs to another profile or commit, or shards are
+    missing; 1 the report cannot be read. Where a run is both worse and incomplete, the code is 2.
 
     \b
     Examples:
       pytest -m perf perf_tests --profile cpu --junitxml junit.xml
       draftgate gate junit.xml --profile cpu
+      draftgate gate junit.xml --profile cpu --commit "$(git rev-parse HEAD)"
       draftgate gate shard-*.xml --profile cpu --format markdown >> "$GITHUB_STEP_SUMMARY"
       draftgate gate junit.xml --profile cpu --format json | jq -r .sentence
     """
@@ -51,7 +55,7 @@ def gate(
 
     loaded = load_profile(profile)
     runs = [read_junit(path) for path in junit]
-    expected = Expected(loaded.name, manifest_hash(loaded), loaded.fingerprint or "")
+    expected = Expected(loaded.name, manifest_hash(loaded), loaded.fingerprint or "", commit)
     decision = decide_gate(expected, manifest_of(loaded), runs)
     match output:
         case GateFormat.JSON:
