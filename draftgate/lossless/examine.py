@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from draftgate.engine import EngineHost, EngineInfo, EngineSpec, Sampling
 from draftgate.engine.probe import ProbeResult
@@ -224,12 +224,12 @@ def _parting(finding: Finding, parting: Parting) -> dict[str, Any]:
 
 
 def _calibration(calibration: Calibration, question: Question) -> dict[str, Any]:
-    order: Literal["probability", "id"] = calibration.order
     return {
         "temperature": question.temperature,
         "tokens": calibration.tokens,
         "displacement": calibration.displacement,
-        "order": order,
+        "order": calibration.order,
+        "kind": calibration.kind,
         "detectable": detectable(calibration.tokens),
         "says": str(calibration),
     }

@@ -10,15 +10,20 @@ Two orders are tested: by falling probability, which shows tokens that are too l
 unlikely as a wrong temperature or a wrong acceptance makes them, and by id, which shows the rest.
 The text's length must not depend on its tokens (no end of sequence, a fixed number of tokens).
 
-The statistic is the largest distance D between the distribution of the u and the uniform one. Its
-p is bounded for every n by 2 exp(-2 n D^2) (Massart 1990, The Annals of Probability 18), doubled
-for the two orders; no approximation is involved.
+Tokens may each follow the law and not be independent: a uniform number used twice, say. So each
+order is also tested in the sums u_t + u_(t+1) modulo 1 and in the differences: where the u are
+independent and uniform, so are these (with the first u they map one to one onto the u, at constant
+volume).
+
+The statistic is the largest distance D between the distribution of the numbers and the uniform one.
+Its p is bounded for every n by 2 exp(-2 n D^2) (Massart 1990, The Annals of Probability 18), times
+the number of tests; no approximation is involved.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -29,22 +34,25 @@ from draftgate.engine.scores import TokenScore
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 Order = Literal["probability", "id"]
+Kind = Literal["tokens", "sums", "differences"]
 
 ALPHA = 1e-6  # a run is refuted below this p: at most one correct run in a million
-_ORDERS = 2
+_TESTS = 6  # two orders, three kinds
 
 
 @dataclass(frozen=True)
 class Calibration:
     """How uniform a run's transformed tokens are.
 
-    ``displacement``: D of the worse order, in [0, 1]; ``at``: the u where it is taken; there the
-    share of tokens below was ``observed`` instead of ``at``.
+    ``displacement``: D of the worst test, in [0, 1]; ``at``: the u where it is taken; there the
+    share of tokens below was ``observed`` instead of ``at``. ``kind``: the tokens themselves, or
+    sums or differences of successive ones.
     """
 
     tokens: int
     p: float
     order: Order
+    kind: Kind
     displacement: float
     at: float
     observed: float
@@ -55,9 +63,10 @@ class Calibration:
         return self.p > ALPHA
 
     def __str__(self) -> str:
+        what = self.kind if self.kind == "tokens" else f"{self.kind} of successive tokens"
         return (
             f"{self.tokens} tokens, D {self.displacement:.4f} in order of {self.order}, "
-            f"p <= {self.p:.2g}: {self.observed:.1%} of tokens lie in the first {self.at:.1%}; "
+            f"p <= {self.p:.2g}: {self.observed:.1%} of {what} lie in the first {self.at:.1%}; "
             f"a displacement of {detectable(self.tokens):.3f} would be found 99 times in 100"
         )
 
@@ -70,11 +79,13 @@ def calibrate(scores: Sequence[TokenScore], seed: int = 0) -> Calibration:
     """
     mass, below, below_id = _columns(scores)
     luck = np.random.default_rng(seed).random(len(mass))
+    orders: tuple[tuple[Order, FloatArray], ...] = (("probability", below), ("id", below_id))
     found = [
-        _distance(order, np.clip(start + luck * mass, 0.0, 1.0))
-        for order, start in (("probability", below), ("id", below_id))
+        _distance(order, kind, values)
+        for order, start in orders
+        for kind, values in _kinds(np.clip(start + luck * mass, 0.0, 1.0))
     ]
-    return max(found, key=lambda calibration: calibration.displacement)
+    return min(found, key=lambda calibration: (calibration.p, -calibration.displacement))
 
 
 def detectable(tokens: int, alpha: float = ALPHA, power: float = 0.99) -> float:
@@ -84,7 +95,7 @@ def detectable(tokens: int, alpha: float = ALPHA, power: float = 0.99) -> float:
     most the total variation from the target, averaged over prefixes. By the same inequality the
     observed distance is at least d - sqrt(ln(2 / (1 - power)) / 2n) with probability ``power``.
     """
-    return math.sqrt(math.log(2 * _ORDERS / alpha) / (2 * tokens)) + math.sqrt(
+    return math.sqrt(math.log(2 * _TESTS / alpha) / (2 * tokens)) + math.sqrt(
         math.log(2 / (1 - power)) / (2 * tokens)
     )
 
@@ -104,7 +115,14 @@ def _columns(scores: Sequence[TokenScore]) -> tuple[FloatArray, FloatArray, Floa
     return mass, below, below_id
 
 
-def _distance(order: str, u: FloatArray) -> Calibration:
+def _kinds(u: FloatArray) -> Iterator[tuple[Kind, FloatArray]]:
+    yield "tokens", u
+    if len(u) > 1:
+        yield "sums", (u[:-1] + u[1:]) % 1.0
+        yield "differences", (u[1:] - u[:-1]) % 1.0
+
+
+def _distance(order: Order, kind: Kind, u: FloatArray) -> Calibration:
     """Kolmogorov's D of ``u`` against the uniform distribution, and where it is."""
     ranked, n = np.sort(u), len(u)
     above, under = np.arange(1, n + 1) / n - ranked, ranked - np.arange(n) / n
@@ -113,9 +131,10 @@ def _distance(order: str, u: FloatArray) -> Calibration:
     observed = (worst + 1) / n if above[worst] >= under[worst] else worst / n
     d = float(distance[worst])
     return Calibration(
-        tokens=n,
-        p=min(1.0, 2 * _ORDERS * math.exp(-2 * n * d * d)),
-        order="probability" if order == "probability" else "id",
+        tokens=n if kind == "tokens" else n + 1,
+        p=min(1.0, 2 * _TESTS * math.exp(-2 * n * d * d)),
+        order=order,
+        kind=kind,
         displacement=d,
         at=float(ranked[worst]),
         observed=observed,

@@ -85,6 +85,21 @@ def test_the_worse_order_is_reported() -> None:
     assert calibration.displacement == pytest.approx(0.15, abs=0.03)
 
 
+@pytest.mark.parametrize(("sign", "kind"), [(1, "differences"), (-1, "sums")])
+def test_a_random_number_that_serves_twice_is_found(sign: int, kind: str) -> None:
+    """Each token follows the law; the second of each pair is chosen by the first's own number."""
+    rng = np.random.default_rng(4)
+    p = rng.dirichlet(np.full(VOCAB, 10.0), size=2000)
+    first = rng.random(1000)
+    luck = np.stack([first, first if sign > 0 else 1 - first], axis=1).reshape(-1, 1)
+    tokens = (p.cumsum(axis=1) > luck).argmax(axis=1)
+    scores = [score(row, int(token)) for row, token in zip(p, tokens, strict=True)]
+    calibration = calibrate(scores)
+    assert not calibration.accepted
+    assert (calibration.order, calibration.kind) == ("id", kind)
+    assert f"{kind} of successive tokens" in str(calibration)
+
+
 def test_detectable_and_tokens_needed_are_inverse() -> None:
     for n in (100, 4000, 10**6):
         assert tokens_needed(detectable(n)) == pytest.approx(n, abs=1)
