@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from draftgate.analysis.errors import TraceError
 from draftgate.analysis.lines import Line, read_lines
 from draftgate.analysis.traces import IntArray
 
@@ -48,6 +49,11 @@ class DraftRanks:
 
 def read_ranks(path: Path) -> DraftRanks:
     """Read a recording; raises TraceError, naming file and line, on any bad record."""
+    if path.is_dir() or path.suffix == ".json":
+        raise TraceError(
+            f"{path} is of a run, whose cells keep no ranks; record a head's ranks over a cell "
+            "first: benchmarks/draft_ranks.py CELL.json --head eagle3 --output ranks.jsonl"
+        )
     lines = list(read_lines(path))
     first = lines[0]
     requests = tuple(_request(line) for line in lines)

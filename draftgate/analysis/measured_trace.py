@@ -39,7 +39,15 @@ def read_measured(path: Path) -> Trace:
     )
     if not requests:
         raise TraceError(f"{path}: no request has output tokens; measure the cell again")
-    return Trace(block.subject.cell, path, requests, cap=k or RECORD_CAP)
+    chance = _match_probability(records)
+    return Trace(block.subject.cell, path, requests, cap=k or RECORD_CAP, match_probability=chance)
+
+
+def _match_probability(records: Sequence[RequestRecord]) -> float | None:
+    """The share of decode steps of one token that had drafts; None without such a step."""
+    single = sum(record.emitted[1:].count(1) for record in records)
+    rejected = sum(record.accepted.count(0) for record in records)
+    return min(1.0, rejected / single) if single else None
 
 
 def _request(record: RequestRecord, proposer: str | None, prompt: tuple[int, ...]) -> TraceRequest:

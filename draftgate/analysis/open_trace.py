@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
 
 from draftgate.analysis.chat_log import load_encoder, looks_like_chat, parse_chat
+from draftgate.analysis.errors import TraceError
 from draftgate.analysis.lines import read_lines
 from draftgate.analysis.trace_file import looks_like_trace, parse_trace
 from draftgate.analysis.traces import Trace
+
+
+def trace_paths(paths: Iterable[Path]) -> list[Path]:
+    """The paths, with its cells in place of a run's folder (or of their own).
+
+    Raises TraceError on a folder that is no run's.
+    """
+    return list(chain.from_iterable(map(_cells, paths)))
+
+
+def _cells(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    found = sorted((path / "cells").glob("*.json")) or sorted(path.glob("*.json"))
+    if not found:
+        raise TraceError(f"{path} has no cells/*.json; give a run's folder, or the files")
+    return found
 
 
 def open_trace(path: Path, tokenizer: str | None = None) -> Trace:

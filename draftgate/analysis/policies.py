@@ -108,6 +108,11 @@ Stateful = Adaptive | Threshold
 Policy = Fixed | Oracle | DynamicByBatch | Stateful
 
 
+def default_policies(cap: int) -> tuple[str, ...]:
+    """The paper's, as far as a trace with this ``cap`` goes."""
+    return (*(f"fixed:{k}" for k in (1, 3, 5) if k <= cap), "oracle")
+
+
 def parse_policy(text: str, cap: int) -> Policy:
     """The policy that ``text`` spells; its k must be within the trace's ``cap``.
 

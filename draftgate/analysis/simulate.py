@@ -36,7 +36,8 @@ class Setup:
     """What a simulation holds fixed.
 
     ``sample`` requests are drawn with ``seed`` where the trace has more (the paper: 300, 42).
-    ``match_probability``: None looks the workload up in `MATCH_PROBABILITY` by the trace's name.
+    ``match_probability``: None takes the trace's own, else looks the workload up in
+    `MATCH_PROBABILITY` by the trace's name.
     ``switch_s``: seconds a step pays that takes another proposer than the one before.
     """
 
@@ -53,6 +54,11 @@ class Setup:
         """Raise PolicyError on a switching cost that is no duration."""
         if not (math.isfinite(self.switch_s) and self.switch_s >= 0):
             raise PolicyError(f"switching cost {self.switch_s} s: give a finite duration")
+
+
+def priced(trace: Trace, cost: CostModel) -> tuple[str, ...]:
+    """The trace's proposers that the cost model has a cost of, in the model's order."""
+    return tuple(name for name in cost.drafts if name in trace.proposers)
 
 
 def simulate(
@@ -153,6 +159,8 @@ def _positions(trace: Trace, proposer: str, setup: Setup) -> Positions:
 def _match_probability(trace: Trace, setup: Setup) -> float:
     if setup.match_probability is not None:
         return setup.match_probability
+    if trace.match_probability is not None:
+        return trace.match_probability
     name = trace.name.lower()
     known = [chance for workload, chance in MATCH_PROBABILITY.items() if workload in name]
     if not known:

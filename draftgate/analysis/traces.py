@@ -42,17 +42,28 @@ class TraceRequest:
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """The requests of one file. ``cap``: most drafted tokens that ``acceptance`` can show."""
+    """The requests of one file.
+
+    ``cap``: most drafted tokens that ``acceptance`` can show. ``match_probability``: how often the
+    proposer drafted where nothing was accepted; None where the recording does not show it.
+    """
 
     name: str
     path: Path
     requests: tuple[TraceRequest, ...]
     cap: int = RECORD_CAP
+    match_probability: float | None = None
 
     @property
     def prompts_known(self) -> bool:
         """Whether every request has its prompt's token ids."""
         return all(len(r.prompt_ids) == r.prompt_tokens for r in self.requests)
+
+    @property
+    def proposers(self) -> tuple[str, ...]:
+        """Whose acceptance every request has."""
+        held = [set(request.acceptance) for request in self.requests]
+        return tuple(sorted(set.intersection(*held))) if held else ()
 
     def acceptance_of(self, proposer: str) -> list[IntArray]:
         """The entries of ``proposer``, one array a request; raises TraceError where missing."""

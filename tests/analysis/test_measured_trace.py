@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 
 import pytest
 
 from draftgate.analysis.errors import TraceError
-from draftgate.analysis.open_trace import open_trace
+from draftgate.analysis.open_trace import open_trace, trace_paths
 from draftgate.analysis.policies import Fixed, Oracle
 from draftgate.analysis.positions import single
 from draftgate.analysis.walk import walk_memoryless
+from draftgate.cli.main import run
 from draftgate.engine.records import RequestRecord, RoundRecord, SpecCounters
 from draftgate.measure.record import Machine, Measurement, Provenance, Subject
 
@@ -50,6 +52,34 @@ def write(path, *, k: int, prompt: tuple[int, ...] = ()) -> Measurement:
         started=datetime(2026, 7, 1, tzinfo=UTC),
         ended=datetime(2026, 7, 1, tzinfo=UTC),
     ).write(path)
+
+
+def test_how_often_rejected_drafts_were_made_is_in_the_record(tmp_path) -> None:
+    """Steps 2 and 4 emit one token, both after drafts."""
+    write(tmp_path / "cell.json", k=3)
+    assert open_trace(tmp_path / "cell.json").match_probability == 1
+    write(tmp_path / "control.json", k=0)
+    assert open_trace(tmp_path / "control.json").match_probability == 0
+
+
+def test_a_run_s_folder_stands_for_its_cells(tmp_path, capsys) -> None:
+    (tmp_path / "cells").mkdir()
+    write(tmp_path / "cells" / "b.json", k=3)
+    write(tmp_path / "cells" / "a.json", k=0)
+    assert [path.name for path in trace_paths([tmp_path])] == ["a.json", "b.json"]
+    assert run(["simulate", str(tmp_path), "--batch-sizes", "1", "--format", "json"]) == 0
+    records = json.loads(capsys.readouterr().out)
+    assert [(r["proposer"], r["policy"]) for r in records] == [
+        ("eagle3", "fixed:1"),
+        ("eagle3", "fixed:3"),
+        ("eagle3", "oracle"),
+    ]
+    assert run(["simulate", str(tmp_path / "cells" / "a.json")]) == 1
+    assert "no trace holds drafts" in capsys.readouterr().err
+    assert trace_paths([tmp_path / "cells"]) == trace_paths([tmp_path])
+    (tmp_path / "empty").mkdir()
+    assert run(["simulate", str(tmp_path / "empty")]) == 1
+    assert "has no cells/*.json; give a run's folder" in capsys.readouterr().err
 
 
 def test_the_recorded_path_comes_back(tmp_path) -> None:

@@ -161,6 +161,12 @@ def test_a_missing_key_is_named(write_lines) -> None:
         read_ranks(path)
 
 
+@pytest.mark.parametrize("name", ["cell.json", ""])
+def test_a_run_is_told_how_its_ranks_are_recorded(tmp_path, name: str) -> None:
+    with pytest.raises(TraceError, match=r"keep no ranks; .* benchmarks/draft_ranks.py"):
+        read_ranks(tmp_path / name)
+
+
 def test_the_command_prints_flat_records(tmp_path, capsys) -> None:
     path = tmp_path / "ranks.jsonl"
     path.write_text("".join(lines_of(plausible(requests=2, tokens=30))))

@@ -31,7 +31,9 @@ _COLUMNS = (
 def replay(
     trace: Annotated[
         list[Path],
-        typer.Argument(metavar="TRACE...", help="Trace files, chat logs, or cells of a run."),
+        typer.Argument(
+            metavar="TRACE...", help="Trace files, chat logs, cells of a run, or its folder."
+        ),
     ],
     method: Annotated[str, typer.Option(metavar="NAME", help="ngram or suffix.")] = "ngram",
     prompt_lookup_min: Annotated[
@@ -70,7 +72,7 @@ def replay(
     """
     from draftgate.analysis.cost_models import load_cost_model
     from draftgate.analysis.lists import counts
-    from draftgate.analysis.open_trace import open_trace
+    from draftgate.analysis.open_trace import open_trace, trace_paths
     from draftgate.analysis.replay import record_of
     from draftgate.analysis.simulate import Setup
     from draftgate.analysis.sweep import methods, sweep
@@ -83,7 +85,7 @@ def replay(
         counts("--cap", cap),
     )
     records, remarks = [], []
-    for path in trace:
+    for path in trace_paths(trace):
         opened = open_trace(path, tokenizer)
         if not opened.prompts_known:
             print(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -22,19 +25,24 @@ _COLUMNS = (
 
 def simulate(
     trace: Annotated[
-        list[Path], typer.Argument(metavar="TRACE...", help="Trace files, or cells of a run.")
+        list[Path],
+        typer.Argument(metavar="TRACE...", help="Trace files, cells of a run, or its folder."),
     ],
     proposer: Annotated[
-        str,
-        typer.Option(metavar="NAME,...", help="ngram, eagle3, or combine: the better of the two."),
-    ] = "ngram,eagle3",
+        str | None,
+        typer.Option(
+            metavar="NAME,...",
+            help="ngram, eagle3, ..., or combine: the better of these two; default: the trace's.",
+        ),
+    ] = None,
     policy: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="POLICY,...",
-            help="fixed:K, oracle, adaptive, threshold:RATE[:K], dynamic:UPTO=K:UPTO=K...",
+            help="fixed:K, oracle, adaptive, threshold:RATE[:K], dynamic:UPTO=K:UPTO=K...; "
+            "default: fixed at 1, 3 and 5 as far as the trace goes, and the oracle.",
         ),
-    ] = "fixed:1,fixed:3,fixed:5,oracle",
+    ] = None,
     accounting: Annotated[
         Accounting, typer.Option(help="Whose draft cost a combination pays.")
     ] = Accounting.PUBLISHED,
@@ -63,7 +71,8 @@ def simulate(
     """Simulate drafting policies on recorded acceptance; nothing runs but arithmetic.
 
     A record is {trace, proposer, policy, accounting, batch_size, speedup}; speedup is throughput
-    over that of standard decoding under the cost model. The defaults are the paper's setup.
+    over that of standard decoding under the cost model. The defaults are the paper's setup. A cell
+    of a run holds the acceptance of its own variant, at most at the k it was measured with.
 
     \b
     Accounting of a combination:
@@ -77,12 +86,14 @@ def simulate(
       draftgate simulate *.jsonl --proposer combine --policy oracle --accounting both
       draftgate simulate gsm8k.jsonl --policy adaptive,dynamic:8=5:32=3:128=1 --batches ragged
       draftgate simulate gsm8k.jsonl --cost-model h100-llama3.1-8b-by-k --format csv
+      draftgate simulate results/latest --cost-model fitted.json     # see draftgate fit-cost
     """
     from draftgate.analysis.cost_models import load_cost_model
+    from draftgate.analysis.errors import TraceError
     from draftgate.analysis.lists import counts, words
-    from draftgate.analysis.open_trace import open_trace
-    from draftgate.analysis.policies import parse_policy
-    from draftgate.analysis.simulate import Setup
+    from draftgate.analysis.open_trace import open_trace, trace_paths
+    from draftgate.analysis.policies import default_policies, parse_policy
+    from draftgate.analysis.simulate import Setup, priced
     from draftgate.analysis.simulate import simulate as run
 
     setup = Setup(
@@ -95,10 +106,29 @@ def simulate(
         match_probability=match_probability,
         switch_s=switch_cost,
     )
-    records = []
-    for path in trace:
+    records: list[dict[str, Any]] = []
+    left_out: Counter[str] = Counter()
+    for path in trace_paths(trace):
         opened = open_trace(path)
-        policies = [parse_policy(word, opened.cap) for word in words("--policy", policy)]
-        for name in words("--proposer", proposer):
+        spelled = default_policies(opened.cap) if policy is None else words("--policy", policy)
+        policies = [parse_policy(word, opened.cap) for word in spelled]
+        asked = None if proposer is None else words("--proposer", proposer)
+        names = priced(opened, setup.cost) if asked is None else asked
+        for name in names:
             records += run(opened, name, policies, setup)
+        if not names:
+            left_out[", ".join(opened.proposers)] += 1
+    if drafting := {name: count for name, count in left_out.items() if name}:
+        _tell(drafting, setup.cost.name)
+    elif not records:
+        raise TraceError("no trace holds drafts, so there is nothing to simulate")
     emit(records, _COLUMNS, output)
+
+
+def _tell(left_out: Mapping[str, int], cost_model: str) -> None:
+    said = ", ".join(f"{name} (traces: {count})" for name, count in left_out.items())
+    print(
+        f"draftgate: left out, as {cost_model} has no draft cost of it: {said}; fit one with "
+        "draftgate fit-cost, give it with --cost-model",
+        file=sys.stderr,
+    )
