@@ -12,6 +12,7 @@ from draftgate.engine.forkserver import ForkServers, can_fork_engines
 from draftgate.engine.hooks import Hook
 from draftgate.engine.interpreter import Interpreter
 from draftgate.engine.process import spawn
+from draftgate.lossless.mutants.hook import planted
 from draftgate.lossless.repairs import REPAIRS
 
 K = 4
@@ -76,7 +77,7 @@ def spec(variant: str) -> EngineSpec:
         kv_cache_gib=SMALL_KV_CACHE_GIB if stressed else 0.1,
         speculative_config=configs[name],
         engine_args=dict(STRESS) if stressed else {},
-        hooks=HOOKS.get(mode, REPAIRS),
+        hooks=(*HOOKS.get(mode, REPAIRS), *(planted() if configs[name] else ())),
     )
 
 

@@ -1,18 +1,23 @@
 """The V2 runner, which a GPU runs by default, emits what V1 and standard decoding emit.
 
-Whole engines on the tiny family, greedy, float32, V2 with interpreted kernels. Some ten tokens a
-second: one variant in the short run, all of them in the long one.
+Whole engines on the tiny family, float32, V2 with interpreted kernels: greedy text token by token,
+sampled text by its probability integral transform. Some ten tokens a second: one variant in the
+short run, all of them in the long one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from draftgate.engine import EngineHost, EngineSpec, RoundPrompt, RoundRequest
 from draftgate.engine.records import RoundRecord
+from draftgate.lossless.mutants.hook import planted
 from draftgate.lossless.runners import interpreted_v2
+from draftgate.lossless.whole_engine import sampled, sampled_calibration
 from draftgate.profile import Target, load_profile
 from draftgate.workload import load_workload
 
@@ -20,7 +25,7 @@ pytestmark = pytest.mark.engine
 
 PROFILE = load_profile("cpu")
 SHORT = "llama-tiny/eagle3-k3"
-SYNTHETIC = "llama-tiny/draft_model-k3"
+SAMPLING = "draft_model-k3"  # of the first target
 RATES = [0.8, 0.5, 0.2]
 DRAFTING = [
     pytest.param(target, variant.name, id=f"{target.name}-{variant.name}", marks=marks)
@@ -43,7 +48,14 @@ def prompts(count: int) -> tuple[RoundPrompt, ...]:
 def spec_of(target: Target, variant: str, **changes: object) -> EngineSpec:
     config = next(v.speculative_config for v in target.variants if v.name == variant)
     spec = EngineSpec.from_target(target, config, max_num_seqs=4, seed=PROFILE.seed)
-    return spec.model_copy(update={"max_model_len": 512} | changes)
+    hooks = planted() if config else ()
+    return spec.model_copy(update={"max_model_len": 512, "hooks": hooks} | changes)
+
+
+def config_of(variant: str) -> dict[str, Any]:
+    """The speculative config of a variant of the first target."""
+    variants = {v.name: v.speculative_config for v in PROFILE.targets[0].variants}
+    return variants[variant] or {}
 
 
 @pytest.fixture(scope="module")
@@ -81,19 +93,35 @@ def test_greedy_text_is_that_of_standard_decoding_and_of_v1(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("drafts", ["greedy", "probabilistic"])
+@pytest.mark.parametrize("verification", ["standard", "block"])
+def test_sampled_text_follows_the_target(tmp_path: Path, verification: str, drafts: str) -> None:
+    methods = {"rejection_sample_method": verification, "draft_sample_method": drafts}
+    sampling = spec_of(
+        PROFILE.targets[0], SAMPLING, speculative_config=config_of(SAMPLING) | methods
+    )
+    standard = spec_of(PROFILE.targets[0], "none", runner="v1")
+    with (
+        EngineHost(interpreted_v2(sampling), label="sampling", log_dir=tmp_path) as engine,
+        EngineHost(standard, label="standard", log_dir=tmp_path) as target,
+    ):
+        chosen = prompts(8)
+        token_ids = target.tokenize(prompt.text for prompt in chosen)
+        named = [(p.prompt_id, ids) for p, ids in zip(chosen, token_ids, strict=True)]
+        texts = sampled(engine, named, temperature=1.0, tokens=100, in_flight=4)
+        found = sampled_calibration(texts, target, temperature=1.0)
+    print(verification, drafts, found)
+    assert found.accepted, str(found)
+
+
+@pytest.mark.slow
 def test_synthetic_acceptance_hits_its_rates(run: Run) -> None:
     """Rates are marginal: the share of steps in which position i is accepted."""
-    target = PROFILE.targets[0]
-    config = next(
-        v.speculative_config
-        for v in target.variants
-        if f"{target.name}/{v.name}" == SYNTHETIC and v.speculative_config is not None
-    )
-    synthetic = config | {
+    synthetic = config_of(SAMPLING) | {
         "rejection_sample_method": "synthetic",
         "synthetic_acceptance_rates": RATES,
     }
-    spec = spec_of(target, "draft_model-k3", speculative_config=synthetic)
+    spec = spec_of(PROFILE.targets[0], SAMPLING, speculative_config=synthetic)
     request = RoundRequest(prompts=prompts(8), batch_size=4, max_tokens=100)
     counters = run(interpreted_v2(spec), request).counters
     assert counters is not None

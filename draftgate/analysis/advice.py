@@ -164,11 +164,11 @@ def _reason(best: Candidate, following: Candidate, margin: Margin) -> str:
     if best.variant == CONTROL:
         return (
             f"nothing pays: {following.variant}, the best of them, yields {following.tokens:.2f} "
-            f"times the tokens a step, but a step takes {following.step_time:.2f} times as "
+            f"times the tokens an engine step, but a step takes {following.step_time:.2f} times as "
             f"long{sure}"
         )
     told = (
-        f"{best.variant} yields {best.tokens:.2f} times the tokens a step in steps "
+        f"{best.variant} yields {best.tokens:.2f} times the tokens an engine step in steps "
         f"{best.step_time:.2f} times as long"
     )
     if following.variant == CONTROL:

@@ -85,6 +85,14 @@ class Stages(Record):
             if all(sum(column[i] for i in group) > 0 for group in groups)
         }
 
+    def shares_by_round(self, stage: str) -> tuple[float, ...]:
+        """The stage's share of each round's step time."""
+        column, total = _column(self.steps, stage), self.steps.step_ms
+        return tuple(
+            sum(column[row] for row in rows) / sum(total[row] for row in rows)
+            for rows in self._rows_by_round()
+        )
+
     def _rows_by_round(self) -> list[range]:
         lengths = self.round_steps or (len(self.steps.step_ms),)
         ends = list(accumulate(lengths))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from draftgate.measure.record import Measurement
+from draftgate.verdict.cause import signed_percent
 from draftgate.verdict.kinds import VerdictKind
 from draftgate.verdict.verdict import Verdict
 
@@ -15,7 +16,7 @@ SEVERITY = tuple(VerdictKind)
 
 @dataclass(frozen=True)
 class Row:
-    """A cell's numbers and its worst verdict. A number is None where it does not exist.
+    """A cell's numbers, its worst verdict and why; a number is None where there is none.
 
     ``speedup_noise``: half the range of the rounds' speed-ups, relative. ``detectable``: the
     smallest loss that every timed verdict of the cell would have found (`verdict.sensitivity`).
@@ -29,6 +30,7 @@ class Row:
     tokens_per_step: float | None
     verdict: VerdictKind | None
     detectable: float | None = None
+    reason: str = ""
 
 
 def rows(measurements: Iterable[Measurement], verdicts: Iterable[Verdict]) -> list[Row]:
@@ -57,7 +59,7 @@ def _row(cell: str, measurement: Measurement | None, verdicts: Sequence[Verdict]
     bad = worst(verdicts)
     kind = bad.verdict if bad else None
     if measurement is None:
-        return Row(cell, None, None, None, None, None, kind)
+        return Row(cell, None, None, None, None, None, kind, reason=reason_of(bad))
     block = measurement.draftgate
     speedups = block.timed.get("speedup", ())
     return Row(
@@ -69,7 +71,21 @@ def _row(cell: str, measurement: Measurement | None, verdicts: Sequence[Verdict]
         block.acceptance.tokens_per_step,
         kind,
         max((v.sensitivity.detectable for v in verdicts if v.sensitivity), default=None),
+        reason_of(bad),
     )
+
+
+def reason_of(verdict: Verdict | None) -> str:
+    """Such as ``speedup +1.4 % (95 % CI -19.5..+27.7, limit -10 %)``; empty where all is well."""
+    if verdict is None or verdict.verdict is VerdictKind.OK:
+        return ""
+    if verdict.ratio is None or verdict.ci_low is None or verdict.ci_high is None:
+        return f"{verdict.metric} {verdict.evidence or verdict.cause}".strip()
+    low, high = 100 * (verdict.ci_low - 1), 100 * (verdict.ci_high - 1)
+    sign = "-" if verdict.higher_is_better else "+"
+    limit = "" if verdict.limit is None else f", limit {sign}{100 * verdict.limit:g} %"
+    change = signed_percent(verdict.ratio)
+    return f"{verdict.metric} {change} (95 % CI {low:+.1f}..{high:+.1f}{limit})"
 
 
 def _median(values: Sequence[float]) -> float | None:

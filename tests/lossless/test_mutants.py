@@ -14,7 +14,7 @@ from draftgate.lossless.channels import LawRefuted
 from draftgate.lossless.mutants import catalogue
 from draftgate.lossless.mutants.catalogue import CATALOGUE, chosen, find
 from draftgate.lossless.mutants.edits import edited, replaced, wrapped
-from draftgate.lossless.mutants.mutant import MutantError, Outcome
+from draftgate.lossless.mutants.mutant import ENGINES, MutantError, Outcome
 from draftgate.lossless.mutants.verdicts import channel_of
 from draftgate.lossless.samplers import _LOADERS
 
@@ -100,7 +100,10 @@ def test_catalogue_is_large_and_every_channel_is_in_it():
     assert len(CATALOGUE) - len(faults) >= 5
     channels = {m.expected_channel for m in faults}
     assert channels == {"losslessness", "acceptance", "metric", "time"}
-    assert {m.where for m in CATALOGUE if not m.where.startswith("engine/")} <= set(_LOADERS)
+    assert {m.where for m in CATALOGUE if not m.where.startswith("engine/")} <= {
+        *_LOADERS,
+        ENGINES,
+    }
     modules = {path.name for path in (ROOT / "correctness_tests").glob("test_*.py")}
     assert {test for m in CATALOGUE for test in m.tests} <= modules
 

@@ -100,7 +100,8 @@ def test_cells_without_variants_or_times_still_make_a_report(tmp_path: Path) -> 
     assert report.sections == []
     assert report.advice == ()
     assert "<script>" not in render_html(report)
-    assert render_markdown(report).startswith("# draftgate report\n\n1 cell: 1 OK.")
+    assert report.headline == "1 cell: 1 by exact metrics alone (1 OK)"
+    assert render_markdown(report).startswith(f"# draftgate report\n\n{report.headline}.")
 
 
 @given(st.integers(0, 600), st.integers(1, 60))
@@ -120,6 +121,38 @@ def test_failing_verdicts_stand_first_and_tell_the_whole(tmp_path: Path) -> None
     assert report.rows[0].cell == name
     for text in (render_html(report), render_markdown(report)):
         assert text.index("REGRESSED") < text.index("Advice")
+
+
+def test_the_headline_tells_timed_cells_from_those_without_times(tmp_path: Path) -> None:
+    cells = [*small_run(), cell("tiny/none/aime/bs4", timed=False)]
+    timed = len(cells) - 1
+    report = report_of(tmp_path, cells, list(map(ok, cells)))
+    assert report.headline == (
+        f"{timed + 1} cells: {timed} timed ({timed} OK), 1 by exact metrics alone (1 OK)"
+    )
+
+
+def test_a_doubtful_cell_says_why_and_taints_the_advice_on_it(tmp_path: Path) -> None:
+    cells = small_run()
+    best = build_report(read_run(write_run(tmp_path / "r", cells)), H100_LLAMA31_8B).advice[0]
+    name = f"{best.target}/{best.best.variant}/{best.workload}/bs{best.batch_size}"
+    noisy = Verdict(
+        *(name, "speedup", VerdictKind.UNSTABLE, 1.9, 1.8),
+        ratio=1.06, ci_low=0.8, ci_high=1.3, n=3, limit=0.1,
+    )  # fmt: skip
+    text = render_html(report_of(tmp_path, cells, [*map(ok, cells), noisy]))
+    assert "speedup +6.0 % (95 % CI -20.0..+30.0, limit -10 %)" in text
+    assert "too noisy to tell a loss at the limit from none" in text
+    row = text[text.index('<tr class="advice">') :].partition("</tr>")[0]
+    assert f'<td class="cell doubt">{best.best.variant}</td>' in row
+    assert "<td>UNSTABLE</td>" in row
+
+
+def test_a_bound_is_simulated_only_at_batches_that_the_requests_fill(tmp_path: Path) -> None:
+    found = panels(report_of(tmp_path, small_run()))
+    requests = len(small_run()[0].draftgate.rounds[0].requests)
+    for key in ("oracle", "combine"):
+        assert max(r["batch_size"] for r in found[key].records) <= requests
 
 
 def test_an_unfinished_run_says_so_at_the_top(tmp_path: Path) -> None:

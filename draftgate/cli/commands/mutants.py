@@ -129,7 +129,10 @@ def _workbench() -> Workbench:
 def _by_module(selected: tuple[Mutant, ...], tests: Path, logs: Path) -> list[dict[str, str | int]]:
     from draftgate.lossless.mutants.campaign import killing_modules
 
-    killers = {m.id: by for m, by in killing_modules(selected, tests=tests, log_dir=logs)}
+    killers: dict[str, frozenset[str]] = {}
+    for mutant, by in killing_modules(selected, tests=tests, log_dir=logs):
+        killers[mutant.id] = by
+        print(f"[{len(killers)}] {mutant.id}: {' '.join(sorted(by)) or 'lives'}", file=sys.stderr)
     modules = sorted(path.name for path in tests.glob("test_*.py"))
     return [
         {

@@ -8,6 +8,7 @@ from draftgate.lossless.mutants import (
     controls,
     engine_faults,
     reference_faults,
+    suite_faults,
     v1_kernels,
     v1_parameters,
     v1_sampler,
@@ -22,6 +23,7 @@ CATALOGUE: tuple[Mutant, ...] = (
     *v2_kernels.MUTANTS,
     *reference_faults.MUTANTS,
     *engine_faults.MUTANTS,
+    *suite_faults.MUTANTS,
     *controls.MUTANTS,
 )
 

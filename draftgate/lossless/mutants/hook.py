@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from draftgate.engine.hooks import Hook
 from draftgate.lossless.mutants.catalogue import find
 from draftgate.lossless.mutants.mutant import Mutant
@@ -10,6 +12,16 @@ from draftgate.lossless.mutants.mutant import Mutant
 def apply(mutant_id: str) -> None:
     """Put the mutant into this process's vLLM. Raises MutantError."""
     find(mutant_id).apply()
+
+
+VARIABLE = "DRAFTGATE_MUTANT"
+"""Names the mutant that the suite's speculating engines get."""
+
+
+def planted() -> tuple[Hook, ...]:
+    """For the suite's speculating engines: the mutant that the environment names, if any."""
+    named = os.environ.get(VARIABLE)
+    return (hook_of(find(named)),) if named else ()
 
 
 def hook_of(mutant: Mutant) -> Hook:

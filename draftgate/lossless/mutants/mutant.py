@@ -28,12 +28,17 @@ Kind: TypeAlias = Literal[
 ]
 
 
+ENGINES = "engines"
+"""Where a mutant is, in place of a sampler: in the engines that the suite's own tests run."""
+
+
 @dataclass(frozen=True)
 class Mutant:
     """One fault.
 
-    ``where`` is the sampler (see `draftgate.lossless.samplers`) whose tests must kill it, or
-    "engine/VARIANT" for a fault that only a whole engine shows. ``apply`` puts the fault into the
+    ``where`` is the sampler (see `draftgate.lossless.samplers`) whose tests must kill it,
+    "engine/VARIANT" for a fault that a whole engine shows in one round, or "engines" for one that
+    the suite's tests of engines must kill. ``apply`` puts the fault into the
     vLLM of this process. ``expected_channel`` None: a control. ``tests`` are modules of
     correctness_tests that come first. ``quick``: part of the short run. ``source``: where the
     fault was seen, such as an issue of vLLM.

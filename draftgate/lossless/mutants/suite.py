@@ -13,19 +13,21 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from draftgate.lossless.mutants.mutant import Mutant, MutantError, Outcome
+from draftgate.lossless.channels import Channel
+from draftgate.lossless.mutants import hook
+from draftgate.lossless.mutants.mutant import ENGINES, Mutant, MutantError, Outcome
 from draftgate.lossless.mutants.verdicts import Failure, Verdicts
 
 TIMEOUT_S = 900.0
 _POLL_S = 0.05
+_PYTEST_ARGUMENTS = ("-q", "-p", "no:cacheprovider", "--hypothesis-profile=mutant", "--tb=line")
 # Slow tests say nothing that the others do not, and cost minutes a mutant; children of whole
-# engines know nothing of this process's fault.
-_PYTEST_ARGUMENTS = (
-    *("-q", "-p", "no:cacheprovider", "--hypothesis-profile=mutant", "--tb=line"),
-    *("-m", "not slow and not engine"),
-)
+# engines know nothing of a fault of this process.
+_MARKERS = {True: "engine and not slow", False: "not slow and not engine"}
+_ANY: frozenset[Channel] = frozenset(get_args(Channel))
+_LOSSLESSNESS: frozenset[Channel] = frozenset({"losslessness"})
 
 
 class Suite:
@@ -34,8 +36,9 @@ class Suite:
     def __init__(self, folder: Path, sampler: str, log: Path) -> None:
         """Import vLLM with ``sampler``'s kernels; this process can test no other afterwards.
 
-        pytest's output goes to the file ``log``. Raises MutantError where there are no tests, or
-        this process has another sampler; SamplerError where the sampler cannot run.
+        ``sampler`` may be `ENGINES`. pytest's output goes to the file ``log``. Raises MutantError
+        where there are no tests, or this process has another sampler; SamplerError where the
+        sampler cannot run.
         """
         from draftgate.lossless.samplers import VARIABLE, load_sampler
 
@@ -43,8 +46,10 @@ class Suite:
         self.modules = tuple(sorted(path.name for path in folder.glob("test_*.py")))
         if not self.modules:
             raise MutantError(f"{folder} holds no tests: run this in a checkout of draftgate")
-        os.environ[VARIABLE] = sampler
-        load_sampler(sampler)
+        self._of_engines = sampler == ENGINES
+        if not self._of_engines:
+            os.environ[VARIABLE] = sampler
+            load_sampler(sampler)
 
     def outcome(self, mutant: Mutant) -> Outcome:
         """Run the tests until one kills ``mutant``; all of them where none is expected to.
@@ -54,8 +59,8 @@ class Suite:
         """
         started = time.monotonic()
         order = [*mutant.tests, *(m for m in self.modules if m not in mutant.tests)]
-        first = mutant.expected_channel == "losslessness"
-        failures = self.failures(mutant, order, stop_at_first=first)
+        stops = _LOSSLESSNESS if mutant.expected_channel == "losslessness" else frozenset()
+        failures = self.failures(mutant, order, stops)
         killer = next((f for f in failures if f.channel == "losslessness"), None)
         killer = killer or next(iter(failures), None)
         return Outcome(
@@ -67,25 +72,25 @@ class Suite:
 
     def killers(self, mutant: Mutant) -> dict[str, bool]:
         """For each test module, whether it alone kills ``mutant``."""
-        return {
-            module: bool(self.failures(mutant, [module], stop_at_first=True))
-            for module in self.modules
-        }
+        return {module: bool(self.failures(mutant, [module], _ANY)) for module in self.modules}
 
     def failures(
-        self, mutant: Mutant, modules: Sequence[str], *, stop_at_first: bool
+        self, mutant: Mutant, modules: Sequence[str], stops: frozenset[Channel]
     ) -> list[Failure]:
         """Failing tests of ``modules`` under ``mutant``; a hang is a failure, too.
 
-        ``stop_at_first``: at the first that speaks of losslessness; one that speaks of acceptance
-        does not say that no other would.
+        ``stops``: the first failure of such a channel ends the run; one that speaks of acceptance
+        does not say that no other speaks of losslessness.
 
         Raises MutantError where the mutant cannot be applied.
         """
 
         def run() -> list[dict[str, Any]]:
-            mutant.apply()
-            return [vars(f) for f in self._pytest(modules, stop_at_first=stop_at_first)]
+            if self._of_engines:
+                os.environ[hook.VARIABLE] = mutant.id
+            else:
+                mutant.apply()
+            return [vars(f) for f in self._pytest(modules, stops)]
 
         answer = _in_fork(run, self._log, TIMEOUT_S)
         if answer is None:
@@ -94,12 +99,13 @@ class Suite:
             raise MutantError(f"{mutant.id}: {answer}")
         return [Failure(**failure) for failure in answer]
 
-    def _pytest(self, modules: Iterable[str], *, stop_at_first: bool) -> list[Failure]:
+    def _pytest(self, modules: Iterable[str], stops: frozenset[Channel]) -> list[Failure]:
         import pytest
 
-        verdicts = Verdicts(stops="losslessness" if stop_at_first else None)
+        verdicts = Verdicts(stops)
         paths = [str(self._folder / module) for module in modules]
-        code = pytest.main([*_PYTEST_ARGUMENTS, *paths], plugins=[verdicts])
+        marked = ("-m", _MARKERS[self._of_engines])
+        code = pytest.main([*_PYTEST_ARGUMENTS, *marked, *paths], plugins=[verdicts])
         ended = {
             *(pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED),
             pytest.ExitCode.NO_TESTS_COLLECTED,  # a module of whole engines, by itself

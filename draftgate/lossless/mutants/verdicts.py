@@ -21,9 +21,9 @@ class Failure:
 
 @dataclass(eq=False)
 class Verdicts:
-    """Collects `Failure`s of one pytest run, which ends with the first of channel ``stops``."""
+    """Collects `Failure`s of one pytest run; the first of a channel in ``stops`` ends it."""
 
-    stops: Channel | None = None
+    stops: frozenset[Channel] = frozenset()
     failures: list[Failure] = field(default_factory=list)
 
     @pytest.hookimpl(wrapper=True)
@@ -36,7 +36,7 @@ class Verdicts:
             raised = call.excinfo.value if call.excinfo else None
             failure = Failure(f"{item.path.name}::{item.name}", channel_of(raised))
             self.failures.append(failure)
-            if failure.channel == self.stops:
+            if failure.channel in self.stops:
                 item.session.shouldstop = f"{failure.test} failed"
         return report  # type: ignore[return-value]
 

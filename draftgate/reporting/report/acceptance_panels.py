@@ -55,7 +55,7 @@ def _lengths(cells: Cells) -> Panel:
             "workload": block.subject.workload,
             "variant": variant(block),
             "value": length.value,
-            **interval(length.value, length.half_width),
+            **interval(length.value, length.half_width, 1, block.subject.k + 1),
             "n": length.requests,
         }
         for block, steps in cells
@@ -105,7 +105,7 @@ def _positions(cells: Cells) -> Panel:
             **_names(block),
             "position": rate.position + 1,
             "value": rate.marginal.value,
-            **interval(rate.marginal.value, rate.marginal.half_width),
+            **interval(rate.marginal.value, rate.marginal.half_width, 0, 1),
             "conditional": rate.conditional and rate.conditional.value,
             "n": rate.marginal.count,
         }
@@ -118,7 +118,7 @@ def _positions(cells: Cells) -> Panel:
         unit="share of all drafts whose token at this position was accepted (marginal)",
         n=span([record["n"] for record in records], "draft") + f", {_requests(cells)}",
         noise=f"whiskers: {_CLUSTERED}",
-        chart=Lines("position", "value", "variant", "place", True),
+        chart=Lines("position", "value", "variant", "place", True, same_y=True),
         columns={
             **_PLACE,
             "position": "position",
@@ -139,7 +139,10 @@ def _along(cells: Cells) -> Panel:
             **_names(block),
             "share": round(100 * (bin_.low + bin_.high) / 2),
             "value": bin_.tokens_per_step.value,
-            **interval(bin_.tokens_per_step.value, bin_.tokens_per_step.half_width),
+            **interval(
+                *(bin_.tokens_per_step.value, bin_.tokens_per_step.half_width),
+                *(1, block.subject.k + 1),
+            ),
             "n": bin_.tokens_per_step.count,
         }
         for block, steps in cells
@@ -151,7 +154,7 @@ def _along(cells: Cells) -> Panel:
         unit="tokens per decode step, by percent of the output generated",
         n=_requests(cells),
         noise=f"whiskers: {_CLUSTERED}",
-        chart=Lines("share", "value", "variant", "place", True),
+        chart=Lines("share", "value", "variant", "place", True, same_y=True),
         columns={
             **_PLACE,
             "share": "% of output",
@@ -187,7 +190,7 @@ def _heat(cells: Cells) -> Panel:
         columns={
             "facet": "target · workload · variant",
             "request": "request",
-            "share": "from",
+            "share": "of the output, from",
             "value": "tokens per step",
         },
         records=records,
@@ -233,4 +236,7 @@ def _names(block: Block) -> dict[str, str]:
 
 
 def _requests(cells: Cells) -> str:
-    return span([len(steps) for _, steps in cells], "request") + " a cell"
+    """Acceptance is shown at one batch size a workload, see `select.drafting`."""
+    sizes = sorted({block.subject.batch_size for block, _ in cells})
+    batch = f"batch {' and '.join(map(str, sizes))}, the cells with most requests"
+    return span([len(steps) for _, steps in cells], "request") + f" a cell ({batch})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from draftgate.analysis.cost import CostModel
 from draftgate.analysis.recorded_bound import can_combine, combined_bounds, recorded_bounds
@@ -11,7 +12,7 @@ from draftgate.measure.record import Block
 from draftgate.reporting.report.panel import Lines, Panel, Record, span
 from draftgate.reporting.report.select import by_place, drafting, method, place
 
-BATCH_SIZES = (1, 4, 16, 64)
+BATCH_SIZES = (1, 4, 16, 64)  # as far as there are requests to fill them
 _NOISE = "none: a simulation over recorded steps is exact; the cost model's error is not shown"
 
 
@@ -40,15 +41,24 @@ def bound_panels(found: Sequence[Block], cost: CostModel) -> Iterator[Panel]:
             combined,
             cost,
             "published: n-gram's cost whoever drafts; winner: the cost of the one taken; both: "
-            "both costs at every step.",
+            "both costs at every step. What is accepted longer need not be what is cheaper: a "
+            "combination may lie below one of its parts. Targets without both are not shown.",
         )
 
 
+def _filled(setup: Setup, *cells: Block) -> Setup:
+    """Without the batch sizes that the cells' requests cannot fill."""
+    requests = min(len(block.rounds[0].requests) for block in cells)
+    sizes = tuple(size for size in setup.batch_sizes if size <= requests)
+    return replace(setup, batch_sizes=sizes)
+
+
 def _gap(block: Block, setup: Setup) -> Iterator[Record]:
-    for record in recorded_bounds(block, method(block), setup):
+    for record in recorded_bounds(block, method(block), _filled(setup, block)):
         yield {
             **record,
             "place": place(block),
+            "how": record["policy"],
             "series": f"{record['proposer']} {record['policy']}",
         }
 
@@ -60,8 +70,9 @@ def _combine(group: Sequence[Block], setup: Setup) -> Iterator[Record]:
     first, second = by_method["ngram"], by_method["eagle3"]
     for block in (first, second):
         yield from (r for r in _gap(block, setup) if r["policy"] == "oracle")
-    for record in combined_bounds(first, second, setup):
-        yield {**record, "place": place(first), "series": f"combine, {record['accounting']}"}
+    for record in combined_bounds(first, second, _filled(setup, first, second)):
+        how = record["accounting"]
+        yield {**record, "place": place(first), "how": how, "series": f"combine, {how}"}
 
 
 def _panel(
@@ -79,7 +90,13 @@ def _panel(
         unit=f"times standard decoding's throughput, simulated with cost model {cost.name}",
         n=span(requests, "recorded request") + " a cell",
         noise=_NOISE,
-        chart=Lines("batch_size", "speedup", "series", "place", False, True, 1.0),
+        chart=Lines(
+            *("batch_size", "speedup", "series", "place"),
+            log_x=True,
+            reference=1.0,
+            hue="proposer",
+            dash="how",
+        ),
         columns={
             "place": "target · workload",
             "series": "proposer and policy",
@@ -88,7 +105,8 @@ def _panel(
         },
         records=records,
         remark=(
-            "A bound for policies up to the recorded k; between recorded steps acceptance is a "
-            f"lower bound. {remark}"
+            "The oracle drafts what will be accepted, up to the recorded k; between recorded "
+            "steps acceptance is a lower bound. Batches are no larger than the requests fill. "
+            f"{remark}"
         ).strip(),
     )

@@ -66,7 +66,7 @@ def complement_panels(found: Sequence[Block]) -> Iterator[Panel]:
             columns={
                 "facet": "target · workload · variants",
                 "request": "request",
-                "share": "from",
+                "share": "of the output, from",
                 "value": "difference",
             },
             records=records,
@@ -130,7 +130,8 @@ def _overlap_and_gain(pairs: Sequence[tuple[Block, Block]]) -> Iterator[Panel]:
     records = [
         {
             "target": target(ngram),
-            "workload": f"{ngram.subject.workload} (against {variant(other)})",
+            "workload": ngram.subject.workload,
+            "other": variant(other),
             "request": point.request_id,
             "bleu4": point.bleu4,
             "value": point.gain,
@@ -141,8 +142,8 @@ def _overlap_and_gain(pairs: Sequence[tuple[Block, Block]]) -> Iterator[Panel]:
     if records:
         correlation = rank_correlation([point for *_, found in points for point in found])
         said = (
-            f"Spearman's rank correlation {correlation.rho:.2f} (p = {correlation.p:.2g}, "
-            f"n = {correlation.n})."
+            f"none shown: a point is one request. Spearman's rank correlation over all of them is "
+            f"{correlation.rho:.2f}; requests of one workload are alike, so no p is given"
             if correlation
             else ""
         )
@@ -156,6 +157,7 @@ def _overlap_and_gain(pairs: Sequence[tuple[Block, Block]]) -> Iterator[Panel]:
             columns={
                 "target": "target",
                 "workload": "workload",
+                "other": "the other variant",
                 "request": "request",
                 "bleu4": "BLEU-4",
                 "value": "relative gain",

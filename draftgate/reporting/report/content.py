@@ -67,10 +67,21 @@ def _sections(found: Sequence[Block], cost: CostModel) -> list[Section]:
 
 
 def _headline(run: Run, shown: Sequence[Row]) -> str:
-    counts = Counter(row.verdict.value if row.verdict else "not judged" for row in shown)
-    total = ", ".join(f"{count} {kind}" for kind, count in counts.items())
+    """Timed cells apart from the others, which only say that tokens and acceptance are equal."""
+    timed = [row for row in shown if row.output_throughput is not None]
+    others = [row for row in shown if row.output_throughput is None]
+    parts = [
+        f"{len(part)} {what} ({_counts(part)})"
+        for what, part in (("timed", timed), ("by exact metrics alone", others))
+        if part
+    ]
     state = "" if run.finished else " (the run did not finish)"
-    return f"{counted(len(shown), 'cell')}{state}: {total}"
+    return f"{counted(len(shown), 'cell')}{state}: {', '.join(parts)}"
+
+
+def _counts(shown: Sequence[Row]) -> str:
+    counts = Counter(row.verdict.value if row.verdict else "not judged" for row in shown)
+    return ", ".join(f"{count} {kind}" for kind, count in counts.items())
 
 
 def _advice(run: Run) -> tuple[Advice, ...]:

@@ -24,7 +24,10 @@ def _lines(report: Report) -> Iterator[str]:
         yield ""
     yield from ("## Verdicts", "")
     yield from _table(
-        ["cell", "verdict", "tok/s", "speed-up", "± %", "acceptance length", "tokens/step"],
+        [
+            *("cell", "verdict", "tok/s", "speed-up", "± % of it", "acceptance length"),
+            *("tokens/step", "against the baseline"),
+        ],
         [
             [
                 row.cell,
@@ -34,6 +37,7 @@ def _lines(report: Report) -> Iterator[str]:
                 number(row.speedup_noise and 100 * row.speedup_noise),
                 number(row.acceptance_length),
                 number(row.tokens_per_step),
+                row.reason,
             ]
             for row in report.rows
         ],

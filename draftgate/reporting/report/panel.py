@@ -17,6 +17,8 @@ class Lines:
     """A line for each value of ``series``, a plot for each of ``facet``.
 
     ``noisy``: whiskers from the records' ``low`` to ``high``. ``reference``: a dotted line.
+    ``hue``, ``dash``: keys whose values choose a line's colour and stroke, where not the series
+    does. ``same_y``: all facets have one range.
     """
 
     x: str
@@ -26,6 +28,9 @@ class Lines:
     noisy: bool = False
     log_x: bool = False
     reference: float | None = None
+    hue: str | None = None
+    dash: str | None = None
+    same_y: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,11 +63,12 @@ class Heat:
 
 @dataclass(frozen=True)
 class Boxes:
-    """Box plots of ``value`` at every ``category``."""
+    """Box plots of ``value`` at every ``category``; all facets have one range."""
 
     category: str
     value: str
     facet: str
+    same_y: bool = True
 
 
 @dataclass(frozen=True)
@@ -115,11 +121,13 @@ class Section:
     panels: Sequence[Panel]
 
 
-def interval(value: float, half_width: float | None) -> dict[str, float | None]:
-    """``low`` and ``high`` of a noisy record; None where the noise is unknown."""
+def interval(
+    value: float, half_width: float | None, least: float, most: float
+) -> dict[str, float | None]:
+    """``low`` and ``high`` of a noisy record, both possible; None where the noise is unknown."""
     if half_width is None:
         return {"low": None, "high": None}
-    return {"low": value - half_width, "high": value + half_width}
+    return {"low": max(least, value - half_width), "high": min(most, value + half_width)}
 
 
 def thinned(items: Sequence[Item], most: int = MOST_LINES) -> Sequence[Item]:

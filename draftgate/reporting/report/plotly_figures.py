@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import json
 import math
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -23,7 +22,10 @@ from draftgate.reporting.report.panel import (
     Table,
 )
 
-_COLOURS = ("#ea580c", "#16a34a", "#9333ea", "#0891b2", "#2563eb", "#be123c", "#ca8a04", "#db2777")
+_VARIANTS = ("#ea580c", "#16a34a", "#9333ea", "#0e7490", "#1d4ed8", "#be123c", "#ca8a04", "#db2777")
+_OTHERS = ("#334155", "#94a3b8", "#fbbf24", "#7dd3fc", "#f9a8d4", "#a3e635", "#c4b5fd", "#78350f")
+_OF_VARIANTS = ("variant", "proposer")  # keys of records that share colours
+_DASHES = ("solid", "dash", "dot", "dashdot")
 _NEUTRAL = "#737373"
 _MISSING = "#d4d4d4"
 _SEQUENTIAL = "Viridis"
@@ -34,21 +36,36 @@ _BESIDE = 1.05  # factor between series on a logarithmic axis, so that their whi
 _ROOM = 1.5  # factor beyond the first and last value of such an axis
 _MOST_TICKS = 12
 _ROW_HEIGHT = 12
+_AROUND = 0.05  # of the range, above and below
 
 
 class Palette:
-    """A colour a name; they repeat after the eighth."""
+    """A colour a name; they repeat after the eighth. ``ngram`` has that of ``ngram-k3``."""
 
-    def __init__(self) -> None:
+    def __init__(self, colours: Sequence[str]) -> None:
+        self._free = colours
         self._colours = {CONTROL: _NEUTRAL}
 
     def __getitem__(self, name: str) -> str:
+        known = [other for other in self._colours if other.startswith(f"{name}-k")]
+        if name not in self._colours and known:
+            return self._colours[known[0]]
         used = len(self._colours) - 1
-        return self._colours.setdefault(name, _COLOURS[used % len(_COLOURS)])
+        return self._colours.setdefault(name, self._free[used % len(self._free)])
 
 
-Palettes = defaultdict[str, Palette]
-"""By the records' key that is coloured, so that a variant has one colour in all of a page."""
+class Palettes:
+    """By the records' key that is coloured: a variant has one colour, and no other kind of thing
+    has it, in all of a page."""
+
+    def __init__(self) -> None:
+        self._variants = Palette(_VARIANTS)
+        self._others: dict[str, Palette] = {}
+
+    def __getitem__(self, key: str) -> Palette:
+        if key in _OF_VARIANTS:
+            return self._variants
+        return self._others.setdefault(key, Palette(_OTHERS))
 
 
 def figures(panel: Panel, palettes: Palettes) -> list[tuple[str, dict[str, Any]]]:
@@ -96,10 +113,14 @@ class _Drawing:
             template="plotly_white",
             autosize=True,
             margin=_MARGIN,
-            legend={"orientation": "h", "y": -0.25, "yanchor": "top"},
+            legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
             showlegend=isinstance(chart, Lines | Bars | Points),
             font={"size": 12},
         )
+        figure.update_xaxes(automargin=True)
+        figure.update_yaxes(automargin=True)
+        if isinstance(chart, Lines | Boxes) and chart.same_y:
+            figure.update_yaxes(range=self._span(chart))
         if (level := getattr(chart, "reference", None)) is not None:
             figure.add_hline(y=level, line={"color": "#737373", "dash": "dot", "width": 1})
         return figure
@@ -115,7 +136,7 @@ class _Drawing:
                 y=[r[chart.y] for r in group],
                 error_y=_whiskers(chart, group),
                 mode="lines+markers",
-                line={"color": self._palettes[chart.series][name]},
+                line=self._stroke(chart, name, group[0]),
                 customdata=[r[chart.x] for r in group],
                 hovertemplate="%{customdata}: %{y:.4g}",
             )
@@ -126,6 +147,21 @@ class _Drawing:
         if len(ticks) <= _MOST_TICKS:
             figure.update_xaxes(tickvals=ticks, ticktext=[str(tick) for tick in ticks])
         return figure
+
+    def _stroke(self, chart: Lines, name: str, record: Record) -> dict[str, str]:
+        colour = self._palettes[chart.hue or chart.series][record[chart.hue] if chart.hue else name]
+        if chart.dash is None:
+            return {"color": colour}
+        strokes = list(dict.fromkeys(r[chart.dash] for r in self._panel.records))
+        return {"color": colour, "dash": _DASHES[strokes.index(record[chart.dash]) % len(_DASHES)]}
+
+    def _span(self, chart: Lines | Boxes) -> tuple[float, float]:
+        """Of all facets' values and whiskers, with some room."""
+        value = chart.y if isinstance(chart, Lines) else chart.value
+        keys = (value, "low", "high")
+        seen = [v for r in self._panel.records for key in keys if (v := r.get(key)) is not None]
+        room = _AROUND * (max(seen) - min(seen)) or _AROUND
+        return min(seen) - room, max(seen) + room
 
     def _bars(self, chart: Bars, records: Sequence[Record]) -> Any:
         figure = self._empty(None, chart.y)
@@ -155,6 +191,7 @@ class _Drawing:
             zmin=-most if chart.signed else least,
             zmax=most,
             texttemplate="%{z:.0f}" if chart.written else None,
+            colorbar={"title": {"text": self._panel.columns[chart.value], "side": "right"}},
             hoverongaps=False,
         )
         figure.update_layout(plot_bgcolor=_MISSING)

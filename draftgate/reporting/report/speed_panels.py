@@ -24,7 +24,9 @@ def speed_panels(found: Sequence[Block]) -> Iterator[Panel]:
             chart=Lines("batch_size", "value", "variant", "place", True, True, 1.0),
             columns=_columns("speed-up"),
             records=records,
-            remark="Each round is divided by the control's round that was timed next to it.",
+            remark="Each round is divided by the control's round that was timed next to it. The "
+            "control's own cell was timed at another moment, so that the quotient of two "
+            "throughputs below need not be the speed-up.",
         )
     if records := _records(found, "output_throughput"):
         yield Panel(

@@ -17,18 +17,20 @@ def stage_panels(found: Sequence[Block]) -> Iterator[Panel]:
     """Panels of what the engines reported beside tokens; none where they did not."""
     if records := _stages(found):
         steps = [record["n"] for record in records]
+        rounds = [record["rounds"] for record in records]
         yield Panel(
             key="stages",
             title="Stage breakdown of a step",
-            unit="percent of the step time of one round, prefill steps included",
-            n=f"one round a cell with the stage timer on, {span(steps, 'step')}",
-            noise="none: one round; the verdicts on stage times carry their noise",
-            chart=Bars("batch_variant", "value", "stage", "place", stacked=True),
+            unit="percent of the step time, prefill steps included",
+            n=f"{span(rounds, 'round')} a cell with the stage timer on, {span(steps, 'step')}",
+            noise="in the table, ±: half the range of the rounds' shares, in percentage points",
+            chart=Bars("variant_batch", "value", "stage", "place", stacked=True),
             columns={
                 "place": "target · workload",
-                "batch_variant": "batch, variant",
+                "variant_batch": "variant, batch",
                 "stage": "stage",
                 "value": "%",
+                "noise": "± points",
                 "milliseconds": "ms a decode step",
                 "n": "steps",
             },
@@ -59,9 +61,11 @@ def _stages(found: Sequence[Block]) -> list[Record]:
     return [
         {
             "place": place(block),
-            "batch_variant": f"{variant(block)}, {block.subject.batch_size}",
+            "variant_batch": f"{variant(block)}, {block.subject.batch_size}",
             "stage": stage,
             "value": 100 * block.stages.shares.get(stage, 0.0),
+            "noise": 50 * (max(by_round) - min(by_round)) if len(by_round) > 1 else None,
+            "rounds": len(by_round),
             "milliseconds": decode and getattr(decode, f"{stage}_ms"),
             "n": len(block.stages.steps.step_ms),
         }
@@ -69,6 +73,7 @@ def _stages(found: Sequence[Block]) -> list[Record]:
         if block.stages is not None
         for decode in [block.stages.classes.get("decode")]
         for stage in STAGES
+        for by_round in [block.stages.shares_by_round(stage)]
     ]
 
 

@@ -1,0 +1,91 @@
+"""Faults of whole engines that one module of correctness_tests sees and no other does.
+
+They are planted in the suite's own engines (`hook.planted`), those that speculate; standard
+decoding stays sound. The workbench of `engine_trial` sees less than the suite: one round, greedy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from draftgate.lossless.mutants.edits import edited, wrapped
+from draftgate.lossless.mutants.mutant import ENGINES, Mutant
+
+_SCHEDULER = "vllm.v1.core.sched.scheduler"
+
+_suite = partial(Mutant, where=ENGINES)
+_lossy = partial(_suite, expected_channel="losslessness")
+
+
+def _token_zero(propose: Any) -> Any:
+    def call(*arguments: Any, **options: Any) -> Any:
+        return propose(*arguments, **options).zero_()
+
+    return call
+
+
+def _colder(verify: Any) -> Any:
+    def call(sampler: Any, window: Any, draft_probs: Any, logits: Any, sampling: Any) -> Any:
+        if sampling.temperature is not None:
+            sampling = replace(sampling, temperature=0.8 * sampling.temperature)
+        return verify(sampler, window, draft_probs, logits, sampling)
+
+    return call
+
+
+MUTANTS = (
+    _suite(
+        "suite-head-drafts-one-token",
+        "drafter",
+        expected_channel="acceptance",
+        apply=wrapped(
+            "vllm.v1.spec_decode.llm_base_proposer:SpecDecodeBaseProposer.propose", _token_zero
+        ),
+        tests=("test_engine_greedy.py",),
+    ),
+    _lossy(
+        "suite-windows-are-colder",
+        "sampling parameters",
+        apply=wrapped("vllm.v1.sample.rejection_sampler:RejectionSampler.forward", _colder),
+        tests=("test_engine_sampled.py",),
+    ),
+    _lossy(
+        "suite-stop-tokens-do-not-stop",
+        "scheduler",
+        apply=edited(
+            f"{_SCHEDULER}:check_stop",
+            ("if last_token_id in (sampling_params.stop_token_ids or ()):", "if False:"),
+        ),
+        tests=("test_engine_features.py",),
+    ),
+    _lossy(
+        "suite-preempted-requests-stay-computed",
+        "scheduler",
+        apply=edited(
+            f"{_SCHEDULER}:Scheduler._preempt_request",
+            ("request.num_computed_tokens = 0", "request.num_computed_tokens //= 2"),
+        ),
+        tests=("test_engine_stress.py",),
+    ),
+    _suite(
+        "suite-drafts-counted-twice",
+        "counters",
+        expected_channel="metric",
+        apply=edited(
+            "vllm.v1.spec_decode.metrics:SpecDecodingStats.observe_draft",
+            ("self.num_drafts += 1", "self.num_drafts += 2"),
+        ),
+        tests=("test_engine_accounting.py",),
+    ),
+    _lossy(
+        "suite-v2-rejected-drafts-stay-computed",
+        "rows",
+        apply=edited(
+            "vllm.v1.worker.gpu.input_batch:_post_update_kernel",
+            ("computed_delta = query_len - num_rejected", "computed_delta = query_len"),
+        ),
+        tests=("test_v2_runner.py",),
+    ),
+)
