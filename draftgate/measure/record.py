@@ -107,7 +107,7 @@ class Block(Record):
     ``order``: arm of each timed round in the order they ran, ``arm`` or ``control``. ``timed``:
     samples of each timed metric, one a round. ``exact`` and ``acceptance`` describe the first
     round, which all rounds equal (identity ``rounds_agree``). ``*_walls_s``: warm-up rounds.
-    ``stages``: of one extra round with the stage timer, None where there was none. ``memory``: of
+    ``stages``: of extra rounds with the stage timer, None where there was none. ``memory``: of
     the arm's engine.
     """
 

@@ -115,7 +115,7 @@ class Plan(Part):
     reckon with, between sessions and between process starts in the same minutes (standard
     deviations; `draftgate power --noise` fits them). ``ratio_sd``: likewise, between sessions, of
     speed-ups and of stages' shares, from which the machine's shift cancels.
-    ``stages``: a timed cell plays one round more, with the stage timer on; a matrix row may say
+    ``stages``: a timed cell plays two rounds more, with the stage timer on; a matrix row may say
     otherwise for its cells.
     """
 

@@ -163,6 +163,36 @@ def test_a_folder_without_tests_is_a_clear_error(tmp_path):
     assert done.stdout == ""
 
 
+def test_fault_of_the_suite_s_engines_is_named_to_its_tests(tmp_path):
+    """Only tests of engines run, and what starts engines there finds the mutant's name."""
+    (tmp_path / "conftest.py").write_text(
+        "from hypothesis import settings; settings.register_profile('mutant')"
+    )
+    (tmp_path / "test_toy.py").write_text(
+        """
+import pytest
+from draftgate.lossless.mutants.hook import planted
+
+@pytest.mark.engine
+def test_engine():
+    assert [hook.argument for hook in planted()] != ["suite-drafts-counted-twice"]
+
+def test_sampler():
+    raise AssertionError
+"""
+    )
+    names = ("--only", "suite-drafts-counted-twice", "--tests", str(tmp_path))
+    logs = ("--logs", str(tmp_path / "logs"), "--format", "json")
+    done = run_mutants(*names, *logs)
+    assert done.returncode == 2, done.stderr  # an assertion speaks of losslessness
+    [record] = json.loads(done.stdout)
+    assert record["test"] == "test_toy.py::test_engine"
+    done = run_mutants(*names, *logs, "--by-module")
+    assert json.loads(done.stdout) == [
+        {"module": "test_toy.py", "kills": 1, "only_it_kills": "suite-drafts-counted-twice"}
+    ]
+
+
 def test_quick_subset_is_killed(tmp_path):
     done = run_mutants("--format", "json", "--logs", str(tmp_path))
     records = json.loads(done.stdout)

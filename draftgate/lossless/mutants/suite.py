@@ -58,7 +58,7 @@ class Suite:
         losslessness if any test says so.
         """
         started = time.monotonic()
-        order = [*mutant.tests, *(m for m in self.modules if m not in mutant.tests)]
+        order = sorted(self.modules, key=lambda module: module not in mutant.tests)
         stops = _LOSSLESSNESS if mutant.expected_channel == "losslessness" else frozenset()
         failures = self.failures(mutant, order, stops)
         killer = next((f for f in failures if f.channel == "losslessness"), None)
