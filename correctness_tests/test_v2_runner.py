@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from draftgate.engine import EngineHost, EngineSpec, RoundPrompt, RoundRequest
+from draftgate.engine import EngineHost, EngineSpec, RoundPrompt, RoundRequest, Timeouts
 from draftgate.engine.records import RoundRecord
 from draftgate.lossless.mutants.hook import planted
 from draftgate.lossless.runners import interpreted_v2
@@ -27,6 +27,7 @@ PROFILE = load_profile("cpu")
 SHORT = "llama-tiny/eagle3-k3"
 SAMPLING = "draft_model-k3"  # of the first target
 RATES = [0.8, 0.5, 0.2]
+PATIENT = Timeouts(request=1800)  # a probe is silent until its end
 DRAFTING = [
     pytest.param(target, variant.name, id=f"{target.name}-{variant.name}", marks=marks)
     for target in PROFILE.targets
@@ -102,7 +103,9 @@ def test_sampled_text_follows_the_target(tmp_path: Path, verification: str, draf
     )
     standard = spec_of(PROFILE.targets[0], "none", runner="v1")
     with (
-        EngineHost(interpreted_v2(sampling), label="sampling", log_dir=tmp_path) as engine,
+        EngineHost(
+            interpreted_v2(sampling), label="sampling", log_dir=tmp_path, timeouts=PATIENT
+        ) as engine,
         EngineHost(standard, label="standard", log_dir=tmp_path) as target,
     ):
         chosen = prompts(8)

@@ -3,8 +3,8 @@
 #
 #   ci/scripts/judge.sh OUT [JUNIT...]      default: OUT/junit-*.xml
 #
-# DRAFTGATE_PROFILE and PYTHON as in measure.sh. A run of another commit than this checkout's proves
-# nothing (exit code 3). The report also goes to the job's summary on GitHub, and becomes an
+# DRAFTGATE_PROFILE and PYTHON as in measure.sh. A run of another commit than DRAFTGATE_COMMIT
+# (default: this checkout's; empty: any) proves nothing (exit code 3). The report also goes to the job's summary on GitHub, and becomes an
 # annotation on Buildkite.
 #
 # Exit codes: those of `draftgate gate`: 0 pass, 1 tool error, 2 regression, 3 incomplete.
@@ -27,7 +27,7 @@ if (($# == 0)); then
   echo "no JUnit in $out: nothing was measured" >"$errors"
   code=1
 else
-  commit=$(git rev-parse HEAD 2>/dev/null || true)
+  commit=${DRAFTGATE_COMMIT-$(git rev-parse HEAD 2>/dev/null || true)}
   "$python" -m draftgate.cli.main gate "$@" --profile "$DRAFTGATE_PROFILE" --commit "$commit" \
     --format markdown >"$report" 2>"$errors" || code=$?
 fi

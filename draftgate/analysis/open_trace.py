@@ -24,7 +24,8 @@ def trace_paths(paths: Iterable[Path]) -> list[Path]:
 def _cells(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
-    found = sorted((path / "cells").glob("*.json")) or sorted(path.glob("*.json"))
+    of_run = (path / "run.json").exists()
+    found = sorted((path / "cells" if of_run else path).glob("*.json"))
     if not found:
         raise TraceError(f"{path} has no cells/*.json; give a run's folder, or the files")
     return found

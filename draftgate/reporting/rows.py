@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from draftgate.measure.record import Measurement
 from draftgate.verdict.cause import signed_percent
 from draftgate.verdict.kinds import VerdictKind
+from draftgate.verdict.line import spelled
 from draftgate.verdict.verdict import Verdict
 
 SEVERITY = tuple(VerdictKind)
@@ -80,7 +81,10 @@ def reason_of(verdict: Verdict | None) -> str:
     if verdict is None or verdict.verdict is VerdictKind.OK:
         return ""
     if verdict.ratio is None or verdict.ci_low is None or verdict.ci_high is None:
-        return f"{verdict.metric} {verdict.evidence or verdict.cause}".strip()
+        said = verdict.evidence or verdict.cause
+        if not said and verdict.baseline is not None:
+            said = f"{spelled(verdict.baseline)} -> {spelled(verdict.value)}"
+        return f"{verdict.metric} {said}".strip()
     low, high = 100 * (verdict.ci_low - 1), 100 * (verdict.ci_high - 1)
     sign = "-" if verdict.higher_is_better else "+"
     limit = "" if verdict.limit is None else f", limit {sign}{100 * verdict.limit:g} %"

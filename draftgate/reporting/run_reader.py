@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from draftgate.measure.metrics import higher_is_better
 from draftgate.measure.record import Measurement, MeasurementError
 from draftgate.reporting.results_folder import RUN, ResultsError
 from draftgate.verdict.kinds import VerdictKind
@@ -98,7 +99,8 @@ def _verdict(path: Path, index: int, record: Any) -> Verdict:
             f"{path}: [{index}].verdict is unknown to this draftgate; there are "
             f"{', '.join(VerdictKind)}: upgrade draftgate"
         ) from None
-    return Verdict(**{**known, "verdict": kind, "cause": record.get("cause") or ""})
+    found = Verdict(**{**known, "verdict": kind, "cause": record.get("cause") or ""})
+    return replace(found, higher_is_better=higher_is_better(found.metric))
 
 
 def _json(path: Path) -> Any:

@@ -64,6 +64,7 @@ def test_how_often_rejected_drafts_were_made_is_in_the_record(tmp_path) -> None:
 
 def test_a_run_s_folder_stands_for_its_cells(tmp_path, capsys) -> None:
     (tmp_path / "cells").mkdir()
+    (tmp_path / "run.json").write_text("{}")
     write(tmp_path / "cells" / "b.json", k=3)
     write(tmp_path / "cells" / "a.json", k=0)
     assert [path.name for path in trace_paths([tmp_path])] == ["a.json", "b.json"]
@@ -75,7 +76,12 @@ def test_a_run_s_folder_stands_for_its_cells(tmp_path, capsys) -> None:
         ("eagle3", "oracle"),
     ]
     assert run(["simulate", str(tmp_path / "cells" / "a.json")]) == 1
-    assert "no trace holds drafts" in capsys.readouterr().err
+    assert "no trace holds such drafts" in capsys.readouterr().err
+    wanted = ["simulate", str(tmp_path), "--policy", "oracle", "--format", "json"]
+    assert run([*wanted, "--proposer", "ngram,eagle3"]) == 0
+    assert {r["proposer"] for r in json.loads(capsys.readouterr().out)} == {"eagle3"}
+    assert run([*wanted, "--proposer", "combine"]) == 1
+    assert "no trace holds such drafts" in capsys.readouterr().err
     assert trace_paths([tmp_path / "cells"]) == trace_paths([tmp_path])
     (tmp_path / "empty").mkdir()
     assert run(["simulate", str(tmp_path / "empty")]) == 1

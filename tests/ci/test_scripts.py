@@ -71,6 +71,8 @@ def test_a_run_of_another_commit_is_incomplete(repository: Path) -> None:
     assert done.returncode == 3
     head = git(repository, "rev-parse", "HEAD").strip()
     assert f"was measured on commit unknown, not on {head}" in done.stdout
+    anywhere = run_script("judge.sh", "out", cwd=repository, DRAFTGATE_COMMIT="")
+    assert "was measured on commit" not in anywhere.stdout
 
 
 def test_a_missing_shard_is_incomplete(measured: Path) -> None:

@@ -114,14 +114,16 @@ def simulate(
         policies = [parse_policy(word, opened.cap) for word in spelled]
         asked = None if proposer is None else words("--proposer", proposer)
         names = priced(opened, setup.cost) if asked is None else asked
+        if asked and path not in trace:  # a run's folder: each cell holds one proposer, or none
+            names = tuple(name for name in asked if name in opened.proposers)
         for name in names:
             records += run(opened, name, policies, setup)
         if not names:
-            left_out[", ".join(opened.proposers)] += 1
+            left_out["" if asked else ", ".join(opened.proposers)] += 1
     if drafting := {name: count for name, count in left_out.items() if name}:
         _tell(drafting, setup.cost.name)
     elif not records:
-        raise TraceError("no trace holds drafts, so there is nothing to simulate")
+        raise TraceError("no trace holds such drafts, so there is nothing to simulate")
     emit(records, _COLUMNS, output)
 
 

@@ -20,7 +20,7 @@ from draftgate.lossless.mutants import hook
 from draftgate.lossless.mutants.mutant import ENGINES, Mutant, MutantError, Outcome
 from draftgate.lossless.mutants.verdicts import Failure, Verdicts
 
-TIMEOUT_S = 900.0
+TIMEOUT_S = {True: 2400.0, False: 900.0}  # of whole engines, of a sampler
 _POLL_S = 0.05
 _PYTEST_ARGUMENTS = ("-q", "-p", "no:cacheprovider", "--hypothesis-profile=mutant", "--tb=line")
 # Slow tests say nothing that the others do not, and cost minutes a mutant; children of whole
@@ -40,15 +40,15 @@ class Suite:
         where there are no tests, or this process has another sampler; SamplerError where the
         sampler cannot run.
         """
-        from draftgate.lossless.samplers import VARIABLE, load_sampler
+        from draftgate.lossless.samplers import DEFAULT, VARIABLE, load_sampler
 
         self._folder, self._log = folder, log
         self.modules = tuple(sorted(path.name for path in folder.glob("test_*.py")))
         if not self.modules:
             raise MutantError(f"{folder} holds no tests: run this in a checkout of draftgate")
         self._of_engines = sampler == ENGINES
+        os.environ[VARIABLE] = DEFAULT if self._of_engines else sampler
         if not self._of_engines:
-            os.environ[VARIABLE] = sampler
             load_sampler(sampler)
 
     def outcome(self, mutant: Mutant) -> Outcome:
@@ -92,7 +92,7 @@ class Suite:
                 mutant.apply()
             return [vars(f) for f in self._pytest(modules, stops)]
 
-        answer = _in_fork(run, self._log, TIMEOUT_S)
+        answer = _in_fork(run, self._log, TIMEOUT_S[self._of_engines])
         if answer is None:
             return [Failure("hangs or dies", "losslessness")]
         if isinstance(answer, str):

@@ -70,11 +70,10 @@ def _headline(run: Run, shown: Sequence[Row]) -> str:
     """Timed cells apart from the others, which only say that tokens and acceptance are equal."""
     timed = [row for row in shown if row.output_throughput is not None]
     others = [row for row in shown if row.output_throughput is None]
-    parts = [
-        f"{len(part)} {what} ({_counts(part)})"
-        for what, part in (("timed", timed), ("by exact metrics alone", others))
-        if part
-    ]
+    exact = [row for row in others if row.tokens_per_step is not None]
+    lost = [row for row in others if row.tokens_per_step is None]
+    kinds = (("timed", timed), ("by exact metrics alone", exact), ("not measured", lost))
+    parts = [f"{len(part)} {what} ({_counts(part)})" for what, part in kinds if part]
     state = "" if run.finished else " (the run did not finish)"
     return f"{counted(len(shown), 'cell')}{state}: {', '.join(parts)}"
 

@@ -108,7 +108,7 @@ def _judged(report: Report, item: Advice) -> tuple[VerdictKind | None, str]:
 
 def _meanings(report: Report) -> list[tuple[VerdictKind, str]]:
     """Of the kinds that the report shows."""
-    shown = {row.verdict for row in report.rows}
+    shown = {row.verdict for row in report.rows} | {v.verdict for v in report.failing}
     return [(kind, meaning) for kind, meaning in MEANINGS.items() if kind in shown]
 
 
