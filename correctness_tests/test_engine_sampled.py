@@ -17,6 +17,7 @@ from draftgate.lossless.pit import Calibration
 from draftgate.lossless.whole_engine import Prompts, recordings, sampled, sampled_calibration
 
 TOKENS = 200  # of each request, past its end
+HOT = 2.0  # at 1 the tiny target is certain of seven tokens in eight, and these say nothing
 RAGGED = DraftPlan(rule="ragged")
 
 
@@ -40,7 +41,7 @@ def calibration(
     return found
 
 
-@pytest.mark.parametrize("temperature", [1.0, 0.6])
+@pytest.mark.parametrize("temperature", [HOT, 1.0])
 def test_scripted_drafts(
     engines: Engines, prompts: Prompts, standard: list[Text], temperature: float
 ) -> None:
@@ -60,13 +61,13 @@ def test_scripted_drafts(
 def test_trained_and_training_free_proposers(
     engines: Engines, prompts: Prompts, variant: str
 ) -> None:
-    found = calibration(engines, variant, prompts * 2)
+    found = calibration(engines, variant, prompts * 2, temperature=HOT)
     assert found.accepted, str(found)
 
 
 @pytest.mark.slow
 def test_standard_decoding_passes_its_own_test(engines: Engines, prompts: Prompts) -> None:
-    found = calibration(engines, "none", prompts * 2)
+    found = calibration(engines, "none", prompts * 2, temperature=HOT)
     assert found.accepted, str(found)
 
 

@@ -15,6 +15,10 @@ order is also tested in the sums u_t + u_(t+1) modulo 1 and in the differences: 
 independent and uniform, so are these (with the first u they map one to one onto the u, at constant
 volume).
 
+Where the target is all but certain, u is the uniform number drawn here whatever the sampler does.
+Such tokens are left out: which they are is known from the prefix alone, so that the others stay
+independent and uniform.
+
 The statistic is the largest distance D between the distribution of the numbers and the uniform one.
 Its p is bounded for every n by 2 exp(-2 n D^2) (Massart 1990, The Annals of Probability 18), times
 the number of tests; no approximation is involved.
@@ -24,7 +28,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -37,6 +41,8 @@ Order = Literal["probability", "id"]
 Kind = Literal["tokens", "sums", "differences"]
 
 ALPHA = 1e-6  # a run is refuted below this p: at most one correct run in a million
+CERTAIN = 0.95  # the likeliest token's probability from which a token is left out
+_LARGEST_GAP = 700.0  # of what a float's exponential takes
 _TESTS = 6  # two orders, three kinds
 
 
@@ -44,6 +50,7 @@ _TESTS = 6  # two orders, three kinds
 class Calibration:
     """How uniform a run's transformed tokens are.
 
+    ``tokens``: judged; ``certain``: left out, since the target had no choice.
     ``displacement``: D of the worst test, in [0, 1]; ``at``: the u where it is taken; there the
     share of tokens below was ``observed`` instead of ``at``. ``kind``: the tokens themselves, or
     sums or differences of successive ones.
@@ -56,6 +63,7 @@ class Calibration:
     displacement: float
     at: float
     observed: float
+    certain: int = 0
 
     @property
     def accepted(self) -> bool:
@@ -65,19 +73,26 @@ class Calibration:
     def __str__(self) -> str:
         what = self.kind if self.kind == "tokens" else f"{self.kind} of successive tokens"
         return (
-            f"{self.tokens} tokens, D {self.displacement:.4f} in order of {self.order}, "
+            f"{self.tokens} tokens ({self.certain} certain ones apart), "
+            f"D {self.displacement:.4f} in order of {self.order}, "
             f"p <= {self.p:.2g}: {self.observed:.1%} of {what} lie in the first {self.at:.1%}; "
             f"a displacement of {detectable(self.tokens):.3f} would be found 99 times in 100"
         )
 
 
-def calibrate(scores: Sequence[TokenScore], seed: int = 0) -> Calibration:
+def calibrate(
+    scores: Sequence[TokenScore], seed: int = 0, *, temperature: float = 1.0
+) -> Calibration:
     """Judge the scores of sampled tokens; ``seed`` draws the transform's own uniforms.
+
+    ``temperature``: the scoring's, at which the tokens were sampled.
 
     Raises:
         ValueError: no scores, or masses that are no probabilities.
     """
-    mass, below, below_id = _columns(scores)
+    mass, below, below_id, certain = _columns(scores, temperature)
+    if not certain.all():
+        mass, below, below_id = mass[~certain], below[~certain], below_id[~certain]
     luck = np.random.default_rng(seed).random(len(mass))
     orders: tuple[tuple[Order, FloatArray], ...] = (("probability", below), ("id", below_id))
     found = [
@@ -85,7 +100,8 @@ def calibrate(scores: Sequence[TokenScore], seed: int = 0) -> Calibration:
         for order, start in orders
         for kind, values in _kinds(np.clip(start + luck * mass, 0.0, 1.0))
     ]
-    return min(found, key=lambda calibration: (calibration.p, -calibration.displacement))
+    worst = min(found, key=lambda calibration: (calibration.p, -calibration.displacement))
+    return replace(worst, certain=len(scores) - worst.tokens)
 
 
 def detectable(tokens: int, alpha: float = ALPHA, power: float = 0.99) -> float:
@@ -105,14 +121,18 @@ def tokens_needed(displacement: float, alpha: float = ALPHA, power: float = 0.99
     return math.ceil((detectable(1, alpha, power) / displacement) ** 2)
 
 
-def _columns(scores: Sequence[TokenScore]) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _columns(
+    scores: Sequence[TokenScore], temperature: float
+) -> tuple[FloatArray, FloatArray, FloatArray, npt.NDArray[np.bool_]]:
+    """Mass, mass below in either order, and whether the target was certain, a row a token."""
     if not scores:
         raise ValueError("no token to judge")
     rows = np.array([(s.mass, s.below, s.below_id) for s in scores])
     if not (np.isfinite(rows).all() and (rows >= 0).all() and (rows <= 1 + 1e-6).all()):
         raise ValueError("scores that are no probabilities")
     mass, below, below_id = rows.T
-    return mass, below, below_id
+    likeliest = mass * np.exp([min(s.gap / temperature, _LARGEST_GAP) for s in scores])
+    return mass, below, below_id, likeliest > CERTAIN
 
 
 def _kinds(u: FloatArray) -> Iterator[tuple[Kind, FloatArray]]:

@@ -132,7 +132,7 @@ def sampled_calibration(
         ScoredText(token_ids=text.prompt + text.output, start=len(text.prompt)) for text in texts
     ]
     scores = _scores(target, wanted, temperature)
-    return calibrate(list(chain.from_iterable(scores)), seed)
+    return calibrate(list(chain.from_iterable(scores)), seed, temperature=temperature)
 
 
 def _scores(

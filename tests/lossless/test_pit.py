@@ -112,6 +112,26 @@ def test_certain_tokens_say_nothing() -> None:
     assert calibrate(certain).accepted
 
 
+def test_certain_tokens_do_not_hide_the_others() -> None:
+    """A third of the tokens is off; among nine times as many certain ones it is found as well."""
+    faulty = draw(2000, seed=5, fault=0.3, sharpness=0.3)
+    certain = [TokenScore(gap=0.0, mass=0.999, below=0.0, below_id=0.3)] * 18_000
+    alone, among = calibrate(faulty), calibrate([*faulty, *certain])
+    assert not among.accepted
+    assert among.tokens == alone.tokens
+    assert among.certain == 18_000 + alone.certain
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
+def test_which_tokens_are_certain_does_not_depend_on_them(temperature: float) -> None:
+    """``gap`` is told at temperature 1: taken at the wrong one, the choice would bias the rest."""
+    scores = draw(5000, seed=6, sharpness=0.3)
+    told = [s.model_copy(update={"gap": s.gap * temperature}) for s in scores]
+    found = calibrate(told, temperature=temperature)
+    assert found.accepted
+    assert found == calibrate(scores)
+
+
 def test_an_impossible_token_counts_where_it_lies() -> None:
     beyond = [TokenScore(gap=40.0, mass=0.0, below=1.0, below_id=0.5)] * 50
     assert not calibrate(beyond).accepted
