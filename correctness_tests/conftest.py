@@ -4,8 +4,8 @@ where it starts engines in processes of their own.
 Tests that need a sampler ask for the fixture `sampler`, which imports vLLM into this process.
 `DRAFTGATE_SAMPLER` names the sampler, see `draftgate.lossless.samplers`. Tests of whole engines
 (`test_engine_*`) ask for `engines`, which run in processes of their own, with the sampler that vLLM
-chooses; they are skipped where another sampler is to be tested. `DRAFTGATE_MUTANT` plants a known fault in
-those that speculate (`draftgate mutants --list` names them).
+chooses; they are skipped where another sampler is to be tested. `DRAFTGATE_MUTANT` plants a known
+fault in those that speculate (`draftgate mutants --list` names them).
 
 Hypothesis repeats the same examples on every run, so that a verdict does not depend on luck;
 `--hypothesis-profile=explore` draws new ones.
