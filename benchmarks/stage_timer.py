@@ -1,6 +1,7 @@
 """What the stage timer costs: rounds with and without it, in turn (A B B A), on one engine.
 
-Prints the ratio of throughputs for each variant at batch sizes 1 and 16; under 1 % is wanted:
+Prints the ratio of throughputs for each variant at batch sizes 1 and 16, and what the timer's marks
+take by themselves, which a noisy machine cannot hide; under 1 % is wanted:
 
     python benchmarks/stage_timer.py
 """
@@ -11,9 +12,12 @@ import argparse
 import math
 import statistics
 import tempfile
+import timeit
 from pathlib import Path
 
 from draftgate.engine import EngineHost, EngineSpec, RoundPrompt, RoundRequest
+from draftgate.engine.stages.clock import host_clock
+from draftgate.engine.stages.timeline import UNATTRIBUTED, Timeline
 from draftgate.profile.load import load_profile
 from draftgate.testbed import corpus
 
@@ -49,12 +53,36 @@ def line(name: str, batch_size: int, found: list[float]) -> str:
     )
 
 
+def scope_us(number: int = 20_000, repeats: int = 5) -> float:
+    """Microseconds to open and close one scope, the best of ``repeats``."""
+
+    def scopes() -> float:
+        timeline = Timeline(host_clock(), host_scopes=True)
+
+        def one() -> None:
+            with timeline.scope("forward"):
+                pass
+
+        return timeit.timeit(one, number=number)
+
+    return 1e6 * min(scopes() for _ in range(repeats)) / number
+
+
+def marks(host: EngineHost, request: RoundRequest, us: float) -> str:
+    """The scopes of a step, each once, against the step."""
+    steps = host.generate(request.model_copy(update={"stages": True})).stages
+    assert steps is not None
+    scopes = len(steps.scopes_ms.keys() - {UNATTRIBUTED})
+    step_us = 1000 * statistics.median(steps.step_ms)
+    return f"{scopes} scopes of {us:.2f} us = {100 * scopes * us / step_us:.2f} % of a step"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=10)
     parser.add_argument("--variants", nargs="*", help="such as none ngram-k3; default all")
     arguments = parser.parse_args()
-    target = load_profile("cpu").targets[0]
+    target, us = load_profile("cpu").targets[0], scope_us()
     for variant in target.variants:
         if arguments.variants and variant.name not in arguments.variants:
             continue
@@ -75,7 +103,10 @@ def main() -> None:
                     max_tokens=MAX_TOKENS,
                 )
                 found = ratios(host, request, arguments.pairs)
-                print(line(variant.name, batch_size, found), flush=True)
+                print(
+                    f"{line(variant.name, batch_size, found)}; {marks(host, request, us)}",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

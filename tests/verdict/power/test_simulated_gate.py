@@ -18,7 +18,8 @@ LOSS_OF_5_PERCENT = 1 / 0.95 - 1
 def profile() -> Profile:
     """The default profile's cells on a quiet GPU: with limits of 3 %."""
     profile = load_profile("cpu")
-    plan = profile.plan.model_copy(update={"session_sd": 0.01, "ratio_sd": 0.01})
+    quiet = {"session_sd": 0.01, "ratio_sd": 0.01, "start_sd": 0.005}
+    plan = profile.plan.model_copy(update=quiet)
     limits = Limits(output_throughput=0.03, speedup=0.03)
     return profile.model_copy(update={"limits": limits, "plan": plan})
 
