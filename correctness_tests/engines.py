@@ -20,6 +20,7 @@ IN_FLIGHT = 4  # fewer than prompts, so that slots are used again
 SMALL_KV_CACHE_GIB = 0.0075  # 650 tokens of the target: six requests of 200 do not fit
 MAX_MODEL_LEN = 512
 MAX_TOKENS = 100
+HOT = 2.0  # at 1 the tiny target is certain of seven tokens in eight, and these say nothing
 
 NGRAM = {
     "method": "ngram",

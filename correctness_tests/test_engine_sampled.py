@@ -8,7 +8,7 @@ displacement it would have found.
 from __future__ import annotations
 
 import pytest
-from engines import Engines
+from engines import HOT, Engines
 
 from draftgate.engine import DraftPlan, Probe, ProbeRequest, Sampling
 from draftgate.lossless.equality import Text
@@ -17,7 +17,6 @@ from draftgate.lossless.pit import Calibration
 from draftgate.lossless.whole_engine import Prompts, recordings, sampled, sampled_calibration
 
 TOKENS = 200  # of each request, past its end
-HOT = 2.0  # at 1 the tiny target is certain of seven tokens in eight, and these say nothing
 RAGGED = DraftPlan(rule="ragged")
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from engines import HOT
 
 from draftgate.engine import EngineHost, EngineSpec, RoundPrompt, RoundRequest, Timeouts
 from draftgate.engine.records import RoundRecord
@@ -27,7 +28,6 @@ PROFILE = load_profile("cpu")
 SHORT = "llama-tiny/eagle3-k3"
 SAMPLING = "draft_model-k3"  # of the first target
 RATES = [0.8, 0.5, 0.2]
-HOT = 2.0  # see test_engine_sampled.py
 PATIENT = Timeouts(request=1800)  # a probe is silent until its end
 DRAFTING = [
     pytest.param(target, variant.name, id=f"{target.name}-{variant.name}", marks=marks)

@@ -4,8 +4,8 @@
 #   ci/scripts/judge.sh OUT [JUNIT...]      default: OUT/junit-*.xml
 #
 # DRAFTGATE_PROFILE and PYTHON as in measure.sh. A run of another commit than DRAFTGATE_COMMIT
-# (default: this checkout's; empty: any) proves nothing (exit code 3). The report also goes to the job's summary on GitHub, and becomes an
-# annotation on Buildkite.
+# (default: this checkout's; empty: any) proves nothing (exit code 3). The report also goes to the
+# job's summary on GitHub, and becomes an annotation on Buildkite.
 #
 # Exit codes: those of `draftgate gate`: 0 pass, 1 tool error, 2 regression, 3 incomplete.
 set -euo pipefail

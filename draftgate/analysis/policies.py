@@ -108,9 +108,9 @@ Stateful = Adaptive | Threshold
 Policy = Fixed | Oracle | DynamicByBatch | Stateful
 
 
-def default_policies(cap: int) -> tuple[str, ...]:
+def default_policies(cap: int) -> tuple[Policy, ...]:
     """The paper's, as far as a trace with this ``cap`` goes."""
-    return (*(f"fixed:{k}" for k in (1, 3, 5) if k <= cap), "oracle")
+    return (*(Fixed(k) for k in (1, 3, 5) if k <= cap), Oracle())
 
 
 def parse_policy(text: str, cap: int) -> Policy:

@@ -52,19 +52,18 @@ class Stages(Record):
     @classmethod
     def of(cls, *records: RoundRecord) -> Stages | None:
         """Of rounds with stage times; None where there is none, or no step."""
-        timed = [record for record in records if record.stages and record.stages.step_ms]
+        timed = [(r.wall_s, r.stages) for r in records if r.stages and r.stages.step_ms]
         if not timed:
             return None
-        columns = [record.stages for record in timed if record.stages]
-        steps = StageSteps.joined(columns)
+        steps = StageSteps.joined([stages for _, stages in timed])
         total = sum(steps.step_ms)
         by_class = _indices_by_class(steps)
         return cls(
-            wall_s=sum(record.wall_s for record in timed),
+            wall_s=sum(wall_s for wall_s, _ in timed),
             shares={stage: sum(_column(steps, stage)) / total for stage in STAGES},
             classes={name: _mean_of(steps, rows) for name, rows in by_class.items()},
             steps=steps,
-            round_steps=tuple(len(each.step_ms) for each in columns),
+            round_steps=tuple(len(stages.step_ms) for _, stages in timed),
         )
 
     def samples(self) -> dict[str, tuple[float, ...]]:

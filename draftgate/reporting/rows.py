@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from draftgate.measure.record import Measurement
 from draftgate.verdict.cause import signed_percent
 from draftgate.verdict.kinds import VerdictKind
-from draftgate.verdict.line import spelled
+from draftgate.verdict.line import interval_and_limit, spelled
 from draftgate.verdict.verdict import Verdict
 
 SEVERITY = tuple(VerdictKind)
@@ -80,16 +80,14 @@ def reason_of(verdict: Verdict | None) -> str:
     """Such as ``speedup +1.4 % (95 % CI -19.5..+27.7, limit -10 %)``; empty where all is well."""
     if verdict is None or verdict.verdict is VerdictKind.OK:
         return ""
-    if verdict.ratio is None or verdict.ci_low is None or verdict.ci_high is None:
+    interval, limit = interval_and_limit(verdict)
+    if verdict.ratio is None or not interval:
         said = verdict.evidence or verdict.cause
         if not said and verdict.baseline is not None:
             said = f"{spelled(verdict.baseline)} -> {spelled(verdict.value)}"
         return f"{verdict.metric} {said}".strip()
-    low, high = 100 * (verdict.ci_low - 1), 100 * (verdict.ci_high - 1)
-    sign = "-" if verdict.higher_is_better else "+"
-    limit = "" if verdict.limit is None else f", limit {sign}{100 * verdict.limit:g} %"
-    change = signed_percent(verdict.ratio)
-    return f"{verdict.metric} {change} (95 % CI {low:+.1f}..{high:+.1f}{limit})"
+    details = ", ".join(filter(None, (interval, limit)))
+    return f"{verdict.metric} {signed_percent(verdict.ratio)} ({details})"
 
 
 def _median(values: Sequence[float]) -> float | None:

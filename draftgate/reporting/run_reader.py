@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -99,8 +99,8 @@ def _verdict(path: Path, index: int, record: Any) -> Verdict:
             f"{path}: [{index}].verdict is unknown to this draftgate; there are "
             f"{', '.join(VerdictKind)}: upgrade draftgate"
         ) from None
-    found = Verdict(**{**known, "verdict": kind, "cause": record.get("cause") or ""})
-    return replace(found, higher_is_better=higher_is_better(found.metric))
+    told = {"verdict": kind, "cause": record.get("cause") or ""}
+    return Verdict(**{**known, **told, "higher_is_better": higher_is_better(record["metric"])})
 
 
 def _json(path: Path) -> Any:

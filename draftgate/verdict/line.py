@@ -40,6 +40,18 @@ def spelled(value: Value | None) -> str:
     return f"{value:.0f}" if abs(value) >= 1000 else f"{value:#.4g}"
 
 
+def interval_and_limit(verdict: Verdict) -> tuple[str, str]:
+    """Such as ``95 % CI -8.0..-5.8`` and ``limit -5 %``; empty where the verdict has none."""
+    interval = limit = ""
+    if verdict.ci_low is not None and verdict.ci_high is not None:
+        low, high = 100 * (verdict.ci_low - 1), 100 * (verdict.ci_high - 1)
+        interval = f"95 % CI {low:+.1f}..{high:+.1f}"
+    if verdict.limit is not None:
+        sign = "-" if verdict.higher_is_better else "+"
+        limit = f"limit {sign}{100 * verdict.limit:g} %"
+    return interval, limit
+
+
 def _change(verdict: Verdict) -> str:
     value, baseline = spelled(verdict.value), spelled(verdict.baseline)
     if verdict.value is None and verdict.baseline is None:
@@ -59,17 +71,16 @@ def _details(verdict: Verdict) -> Iterator[str]:
             yield verdict.evidence
         yield "limit exact"
         return
+    interval, limit = interval_and_limit(verdict)
     if verdict.ratio is not None:
         yield signed_percent(verdict.ratio)
-    if verdict.ci_low is not None and verdict.ci_high is not None:
-        low, high = 100 * (verdict.ci_low - 1), 100 * (verdict.ci_high - 1)
-        yield f"95 % CI {low:+.1f}..{high:+.1f}"
+    if interval:
+        yield interval
     if verdict.p is not None:
         yield f"p={verdict.p:.2g}"
     if verdict.n is not None:
         yield f"n={verdict.n} {verdict.counted}"
-    if verdict.limit is not None:
-        sign = "-" if verdict.higher_is_better else "+"
-        yield f"limit {sign}{100 * verdict.limit:g} %"
+    if limit:
+        yield limit
     if verdict.evidence:
         yield verdict.evidence

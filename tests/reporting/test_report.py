@@ -20,6 +20,7 @@ from draftgate.reporting.report.clean import clean
 from draftgate.reporting.report.content import Report, build_report
 from draftgate.reporting.report.flat import render_json
 from draftgate.reporting.report.markdown import render_markdown
+from draftgate.reporting.report.meanings import MEANINGS
 from draftgate.reporting.report.page import render_html
 from draftgate.reporting.report.panel import Panel, Table, thinned
 from draftgate.reporting.report.select import blocks
@@ -146,6 +147,10 @@ def test_a_doubtful_cell_says_why_and_taints_the_advice_on_it(tmp_path: Path) ->
     row = text[text.index('<tr class="advice">') :].partition("</tr>")[0]
     assert f'<td class="cell doubt">{best.best.variant}</td>' in row
     assert "<td>UNSTABLE</td>" in row
+
+
+def test_every_kind_of_verdict_has_its_meaning() -> None:
+    assert list(MEANINGS) == list(VerdictKind)
 
 
 def test_a_bound_is_simulated_only_at_batches_that_the_requests_fill(tmp_path: Path) -> None:

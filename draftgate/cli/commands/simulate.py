@@ -106,13 +106,17 @@ def simulate(
         match_probability=match_probability,
         switch_s=switch_cost,
     )
+    spelled = None if policy is None else words("--policy", policy)
+    asked = None if proposer is None else words("--proposer", proposer)
     records: list[dict[str, Any]] = []
     left_out: Counter[str] = Counter()
     for path in trace_paths(trace):
         opened = open_trace(path)
-        spelled = default_policies(opened.cap) if policy is None else words("--policy", policy)
-        policies = [parse_policy(word, opened.cap) for word in spelled]
-        asked = None if proposer is None else words("--proposer", proposer)
+        policies = (
+            default_policies(opened.cap)
+            if spelled is None
+            else tuple(parse_policy(word, opened.cap) for word in spelled)
+        )
         names = priced(opened, setup.cost) if asked is None else asked
         if asked and path not in trace:  # a run's folder: each cell holds one proposer, or none
             names = tuple(name for name in asked if name in opened.proposers)

@@ -13,12 +13,14 @@ from typing import Any
 from draftgate.lossless.mutants.edits import edited, wrapped
 from draftgate.lossless.mutants.mutant import Mutant
 
-_SCHEDULER = "vllm.v1.core.sched.scheduler:Scheduler"
+SCHEDULER = "vllm.v1.core.sched.scheduler:Scheduler"
 _RUNNER = "vllm.v1.worker.gpu_model_runner:GPUModelRunner"
 _WINDOW = f"{_RUNNER}._calc_spec_decode_metadata"
 _NGRAM = "vllm.v1.spec_decode.ngram_proposer:NgramProposer.propose"
-_HEAD = "vllm.v1.spec_decode.llm_base_proposer:SpecDecodeBaseProposer.propose"
+HEAD = "vllm.v1.spec_decode.llm_base_proposer:SpecDecodeBaseProposer.propose"
 _COUNTERS = "vllm.v1.spec_decode.metrics:SpecDecodingStats.observe_draft"
+
+DRAFTS_COUNTED_TWICE = edited(_COUNTERS, ("self.num_drafts += 1", "self.num_drafts += 2"))
 
 _ngram = partial(Mutant, where="engine/ngram-k3")
 _eagle3 = partial(Mutant, where="engine/eagle3-k3")
@@ -90,7 +92,7 @@ MUTANTS = (
         "engine-rejected-drafts-stay-computed",
         "scheduler",
         apply=edited(
-            f"{_SCHEDULER}.update_from_output",
+            f"{SCHEDULER}.update_from_output",
             ("request.num_computed_tokens -= num_rejected", "pass"),
         ),
         source="DESIGN 7.3: KV after rejections",
@@ -99,7 +101,7 @@ MUTANTS = (
         "engine-one-rejected-draft-stays-computed",
         "scheduler",
         apply=edited(
-            f"{_SCHEDULER}.update_from_output",
+            f"{SCHEDULER}.update_from_output",
             (
                 "request.num_computed_tokens -= num_rejected",
                 "request.num_computed_tokens -= max(num_rejected - 1, 0)",
@@ -110,7 +112,7 @@ MUTANTS = (
         "engine-tokens-after-the-end-stay",
         "scheduler",
         apply=edited(
-            f"{_SCHEDULER}._update_request_with_output", ("del new_token_ids[num_new:]", "pass")
+            f"{SCHEDULER}._update_request_with_output", ("del new_token_ids[num_new:]", "pass")
         ),
         source="vllm#47616",
     ),
@@ -177,14 +179,14 @@ MUTANTS = (
         "engine-head-sees-the-row-before",
         "drafter",
         expected_channel="acceptance",
-        apply=wrapped(_HEAD, _rolled("target_hidden_states")),
+        apply=wrapped(HEAD, _rolled("target_hidden_states")),
         source="vllm#14649",
     ),
     _eagle3(
         "engine-head-3-ms-slower",
         "speed",
         expected_channel="time",
-        apply=wrapped(_HEAD, _before(partial(time.sleep, 0.003))),
+        apply=wrapped(HEAD, _before(partial(time.sleep, 0.003))),
     ),
     _counter(
         "engine-per-position-shifted",
@@ -198,7 +200,7 @@ MUTANTS = (
     ),
     _counter(
         "engine-drafts-counted-twice",
-        apply=edited(_COUNTERS, ("self.num_drafts += 1", "self.num_drafts += 2")),
+        apply=DRAFTS_COUNTED_TWICE,
     ),
     _counter(
         "engine-bonus-counted-as-accepted",
@@ -214,7 +216,7 @@ MUTANTS = (
     _counter(
         "engine-request-metrics-lose-rejections",
         apply=edited(
-            f"{_SCHEDULER}.update_from_output",
+            f"{SCHEDULER}.update_from_output",
             (
                 "if request.spec_decode_metrics is not None:",
                 "if request.spec_decode_metrics is not None and num_accepted:",
@@ -225,7 +227,7 @@ MUTANTS = (
         "engine-step-5-ms-slower",
         "speed",
         expected_channel="time",
-        apply=wrapped(f"{_SCHEDULER}.schedule", _before(partial(time.sleep, 0.005))),
+        apply=wrapped(f"{SCHEDULER}.schedule", _before(partial(time.sleep, 0.005))),
     ),
     _ngram(
         "engine-searches-a-hundred-times",
@@ -244,6 +246,6 @@ MUTANTS = (
         "control-engine-head-wrapped",
         "control",
         expected_channel=None,
-        apply=wrapped(_HEAD, _before(lambda: None)),
+        apply=wrapped(HEAD, _before(lambda: None)),
     ),
 )

@@ -20,12 +20,14 @@ from draftgate.lossless.mutants import hook
 from draftgate.lossless.mutants.mutant import ENGINES, Mutant, MutantError, Outcome
 from draftgate.lossless.mutants.verdicts import Failure, Verdicts
 
-TIMEOUT_S = {True: 2400.0, False: 900.0}  # of whole engines, of a sampler
+TIMEOUT_S = 900.0
+ENGINES_TIMEOUT_S = 2400.0
 _POLL_S = 0.05
 _PYTEST_ARGUMENTS = ("-q", "-p", "no:cacheprovider", "--hypothesis-profile=mutant", "--tb=line")
 # Slow tests say nothing that the others do not, and cost minutes a mutant; children of whole
 # engines know nothing of a fault of this process.
-_MARKERS = {True: "engine and not slow", False: "not slow and not engine"}
+_OF_ENGINES = "engine and not slow"
+_OF_SAMPLERS = "not slow and not engine"
 _ANY: frozenset[Channel] = frozenset(get_args(Channel))
 _LOSSLESSNESS: frozenset[Channel] = frozenset({"losslessness"})
 
@@ -92,7 +94,7 @@ class Suite:
                 mutant.apply()
             return [vars(f) for f in self._pytest(modules, stops)]
 
-        answer = _in_fork(run, self._log, TIMEOUT_S[self._of_engines])
+        answer = _in_fork(run, self._log, ENGINES_TIMEOUT_S if self._of_engines else TIMEOUT_S)
         if answer is None:
             return [Failure("hangs or dies", "losslessness")]
         if isinstance(answer, str):
@@ -104,7 +106,7 @@ class Suite:
 
         verdicts = Verdicts(stops)
         paths = [str(self._folder / module) for module in modules]
-        marked = ("-m", _MARKERS[self._of_engines])
+        marked = ("-m", _OF_ENGINES if self._of_engines else _OF_SAMPLERS)
         code = pytest.main([*_PYTEST_ARGUMENTS, *marked, *paths], plugins=[verdicts])
         ended = {
             *(pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED),

@@ -11,9 +11,10 @@ from functools import partial
 from typing import Any
 
 from draftgate.lossless.mutants.edits import edited, wrapped
+from draftgate.lossless.mutants.engine_faults import DRAFTS_COUNTED_TWICE, HEAD, SCHEDULER
 from draftgate.lossless.mutants.mutant import ENGINES, Mutant
 
-_SCHEDULER = "vllm.v1.core.sched.scheduler"
+_SCHEDULING = SCHEDULER.partition(":")[0]
 
 _suite = partial(Mutant, where=ENGINES)
 _lossy = partial(_suite, expected_channel="losslessness")
@@ -40,9 +41,7 @@ MUTANTS = (
         "suite-head-drafts-one-token",
         "drafter",
         expected_channel="acceptance",
-        apply=wrapped(
-            "vllm.v1.spec_decode.llm_base_proposer:SpecDecodeBaseProposer.propose", _token_zero
-        ),
+        apply=wrapped(HEAD, _token_zero),
         tests=("test_engine_greedy.py",),
     ),
     _lossy(
@@ -55,7 +54,7 @@ MUTANTS = (
         "suite-stop-tokens-do-not-stop",
         "scheduler",
         apply=edited(
-            f"{_SCHEDULER}:check_stop",
+            f"{_SCHEDULING}:check_stop",
             ("if last_token_id in (sampling_params.stop_token_ids or ()):", "if False:"),
         ),
         tests=("test_engine_features.py",),
@@ -64,7 +63,7 @@ MUTANTS = (
         "suite-preempted-requests-stay-computed",
         "scheduler",
         apply=edited(
-            f"{_SCHEDULER}:Scheduler._preempt_request",
+            f"{SCHEDULER}._preempt_request",
             ("request.num_computed_tokens = 0", "request.num_computed_tokens //= 2"),
         ),
         tests=("test_engine_stress.py",),
@@ -73,10 +72,7 @@ MUTANTS = (
         "suite-drafts-counted-twice",
         "counters",
         expected_channel="metric",
-        apply=edited(
-            "vllm.v1.spec_decode.metrics:SpecDecodingStats.observe_draft",
-            ("self.num_drafts += 1", "self.num_drafts += 2"),
-        ),
+        apply=DRAFTS_COUNTED_TWICE,
         tests=("test_engine_accounting.py",),
     ),
     _lossy(

@@ -136,7 +136,7 @@ class _Drawing:
                 y=[r[chart.y] for r in group],
                 error_y=_whiskers(chart, group),
                 mode="lines+markers",
-                line=self._stroke(chart, name, group[0]),
+                line=self._stroke(chart, group[0]),
                 customdata=[r[chart.x] for r in group],
                 hovertemplate="%{customdata}: %{y:.4g}",
             )
@@ -148,8 +148,9 @@ class _Drawing:
             figure.update_xaxes(tickvals=ticks, ticktext=[str(tick) for tick in ticks])
         return figure
 
-    def _stroke(self, chart: Lines, name: str, record: Record) -> dict[str, str]:
-        colour = self._palettes[chart.hue or chart.series][record[chart.hue] if chart.hue else name]
+    def _stroke(self, chart: Lines, record: Record) -> dict[str, str]:
+        hue = chart.hue or chart.series
+        colour = self._palettes[hue][record[hue]]
         if chart.dash is None:
             return {"color": colour}
         strokes = list(dict.fromkeys(r[chart.dash] for r in self._panel.records))
