@@ -129,8 +129,10 @@ class Bench:
         theirs = Session(
             self.profile, EnvironmentEngines(arms), self.load, self.here.describe, silent
         )
-        pairs = self.profile.plan.reference_pairs
-        reference = Reference(session, theirs, pairs, silent.round_done)
+        design = self.profile.plan
+        reference = Reference(
+            session, theirs, design.reference_pairs, design.reference_starts, silent.round_done
+        )
         rule = rule_of(self.profile)
         stage = ReferenceStage(reference, Interpreter.this(), self.profile.limits.stated(), rule)
         folder = ResultsFolder.create(self.folder / "results" / name)

@@ -125,6 +125,12 @@ class Arms:
         self._host(scenario)
         return self._starts[scenario.id]
 
+    def restart(self, scenario: Scenario) -> None:
+        """A new process for the scenario's engine. Raises EngineError as `generate` does."""
+        if host := self._hosts.pop(scenario.id, None):
+            host.close()
+        self._host(scenario)
+
     @property
     def starts(self) -> int:
         """Engine starts so far."""

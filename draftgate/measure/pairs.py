@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from draftgate.engine.records import RoundRecord
@@ -29,15 +30,16 @@ class Pairs:
         """The pairs of every timed metric that the rounds have."""
         return {name: self.of(name) for name in metrics.timed_samples(self.rounds)}
 
-    def median_ratio(self, metric: str) -> float | None:
-        """Candidate / reference of a timed metric, median over the pairs."""
-        pairs = self.of(metric)
-        return statistics.median(value / other for value, other in pairs) if pairs else None
-
     def tokens_per_step_ratio(self) -> float | None:
         """Candidate / reference; exact, so the first rounds tell."""
         ours, theirs = map(metrics.tokens_per_step, (self.rounds[0], self.reference_rounds[0]))
         return ours / theirs if ours and theirs else None
+
+
+def median_ratio(starts: Iterable[Pairs], metric: str) -> float | None:
+    """Candidate / reference of a timed metric, median over the pairs of all starts."""
+    ratios = [value / other for pairs in starts for value, other in pairs.of(metric)]
+    return statistics.median(ratios) if ratios else None
 
 
 def speedup_pairs(arm: Pairs, control: Pairs) -> MetricPairs:

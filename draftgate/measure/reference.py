@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -48,49 +48,70 @@ class EnvironmentEngines:
         """How often the engine there was started. Raises EngineError."""
         return self.arms.starts_of(self.place(scenario))
 
+    def restart(self, scenario: Scenario) -> None:
+        """A new process for the engine there. Raises EngineError."""
+        self.arms.restart(self.place(scenario))
+
 
 @dataclass
 class Reference:
     """Measures cells on the reference, on demand and once each.
 
     ``session`` measures on the reference's engines, ``candidate`` on those under test. ``wanted``:
-    pairs a cell. ``watch`` hears of each round of a pair, ``arm`` (under test) or ``control``.
+    pairs a cell, spread over ``starts`` processes of either side. ``watch`` hears of each round of
+    a pair, ``arm`` (under test) or ``control``.
     """
 
     candidate: Session
     session: Session
     wanted: int
+    starts: int
     watch: Callable[[Cell, str, RoundRecord], None]
-    _pairs: dict[str, Pairs] = field(default_factory=dict)
+    _pairs: dict[str, tuple[Pairs, ...]] = field(default_factory=dict)
 
     def measured(self, cell: Cell) -> Measured:
         """What is exact about the cell on the reference: one round. Raises as a session does."""
         return self.session.measured(replace(cell, timed=False))
 
-    def pairs(self, cell: Cell) -> Pairs:
-        """Rounds of both sides next to each other, A B B A.
+    def pairs(self, cell: Cell) -> tuple[Pairs, ...]:
+        """Rounds of both sides next to each other, A B B A, for each start of the two.
 
         Raises as a session does, and MeasureError on a broken identity.
         """
         if cell.id not in self._pairs:
-            run = CellRun(
-                self.candidate.player(cell),
-                self.session.player(cell),
-                self.wanted,
-                lambda arm, record: self.watch(cell, arm, record),
-            )
-            run.finish()
-            _require_sound(cell, run)
-            self._pairs[cell.id] = Pairs(tuple(run.rounds), tuple(run.control_rounds))
+            self._pairs[cell.id] = tuple(self._played(cell))
         return self._pairs[cell.id]
 
     def compared(self) -> tuple[Measured, ...]:
         """What was measured exactly on the reference so far."""
         return self.session.all_measured()
 
-    def all_pairs(self) -> dict[str, Pairs]:
+    def all_pairs(self) -> dict[str, tuple[Pairs, ...]]:
         """The pairs played so far, by cell id."""
         return dict(self._pairs)
+
+    def _played(self, cell: Cell) -> Iterator[Pairs]:
+        for start in range(self.starts):
+            if self.starts > 1:
+                self._restart(cell.scenario, start)
+            run = CellRun(
+                self.candidate.player(cell),
+                self.session.player(cell),
+                (self.wanted + start) // self.starts,
+                lambda arm, record: self.watch(cell, arm, record),
+            )
+            run.finish()
+            _require_sound(cell, run)
+            yield Pairs(tuple(run.rounds), tuple(run.control_rounds))
+
+    def _restart(self, scenario: Scenario, start: int) -> None:
+        """New processes, so that the luck that raised a suspicion is not what confirms it.
+
+        The sides take turns at being first, whatever the first one finds.
+        """
+        both = (self.candidate.engines, self.session.engines)
+        for engines in both if start % 2 == 0 else reversed(both):
+            engines.restart(scenario)
 
 
 def _require_sound(cell: Cell, run: CellRun) -> None:

@@ -37,6 +37,9 @@ class Engines(Protocol):
     def starts_of(self, scenario: Scenario) -> int:
         """How often the scenario's engine was started; starts it where it is not resident."""
 
+    def restart(self, scenario: Scenario) -> None:
+        """A new process for the scenario's engine."""
+
 
 class Watcher(Protocol):
     """Is told of every round as it ends."""

@@ -84,7 +84,10 @@ def _reference_stage(
     theirs = Session(
         profile, EnvironmentEngines(arms), session.load, here.elsewhere().describe, pairs
     )
-    reference = Reference(session, theirs, profile.plan.reference_pairs, pairs.round_done)
+    plan = profile.plan
+    reference = Reference(
+        session, theirs, plan.reference_pairs, plan.reference_starts, pairs.round_done
+    )
     return ReferenceStage(reference, other, profile.limits.stated(), rule)
 
 

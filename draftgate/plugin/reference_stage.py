@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from draftgate.engine.errors import EngineError
 from draftgate.measure.metrics import higher_is_better
-from draftgate.measure.pairs import MetricPairs, Pairs, speedup_pairs
+from draftgate.measure.pairs import MetricPairs, Pairs, median_ratio, speedup_pairs
 from draftgate.measure.reference import twin
 from draftgate.measure.session import MeasureError
 from draftgate.verdict.cause import Factors
@@ -86,7 +86,7 @@ class ReferenceStage:
         missing = f", {len(self._failures)} do not run there" if self._failures else ""
         return (
             f"reference: {self.name} at {self.interpreter.executable}; cells compared in exact "
-            f"metrics: {exact}, timed in {self.reference.wanted} pairs: {timed}{missing}"
+            f"metrics: {exact}, timed in {self._design()}: {timed}{missing}"
         )
 
     def facts(self) -> dict[str, Any]:
@@ -95,36 +95,42 @@ class ReferenceStage:
             **self.interpreter.model_dump(mode="json", include={"executable", "python"}),
             **self.interpreter.packages,
             "pairs": self.reference.wanted,
+            "starts": self.reference.starts,
         }
 
     def write(self, folder: ResultsFolder) -> None:
         """Keep what was measured on the reference. Raises ResultsError."""
         for measured in self.reference.compared():
             folder.reference.write_cell(measured.measurement)
-        for cell, pairs in self.reference.all_pairs().items():
-            folder.write_pairs(cell, pairs.metrics())
+        for cell, starts in self.reference.all_pairs().items():
+            folder.write_pairs(cell, [pairs.metrics() for pairs in starts])
+
+    def _design(self) -> str:
+        starts = self.reference.starts
+        return f"{self.reference.wanted} pairs" + (f" of {starts} starts" if starts > 1 else "")
 
     def _settle_timed(self, cell: Cell, screened: Verdict) -> Verdict:
         metric = screened.metric
         limit = screened.limit or self.limits.get(metric)
         if limit is None or not wants_pairs(screened):
             return screened
-        pairs = self.reference.pairs(cell)
-        if shifted := _other_texts(screened, pairs):
+        starts = self.reference.pairs(cell)
+        if shifted := _other_texts(screened, starts[0]):
             return shifted
         return settle_timed(
             screened,
-            [self._values(cell, metric, pairs)],
+            self._values(cell, metric, starts),
             limit,
             higher_is_better(metric),
             rule=self.rule,
-            cause=_cause(metric, pairs),
+            cause=_cause(metric, starts),
         )
 
-    def _values(self, cell: Cell, metric: str, pairs: Pairs) -> MetricPairs:
+    def _values(self, cell: Cell, metric: str, starts: Sequence[Pairs]) -> list[MetricPairs]:
         if metric == "speedup":
-            return speedup_pairs(pairs, self.reference.pairs(cell.control))
-        return pairs.of(metric)
+            controls = self.reference.pairs(cell.control)
+            return list(map(speedup_pairs, starts, controls))
+        return [pairs.of(metric) for pairs in starts]
 
     def _against(self, measured: Measured, metric: str) -> Verdict:
         beside = self.reference.measured(measured.cell)
@@ -147,8 +153,8 @@ def _other_texts(screened: Verdict, pairs: Pairs) -> Verdict | None:
     return length_shift(screened.cell, screened.metric, ours, theirs, value=value, unit=unit)
 
 
-def _cause(metric: str, pairs: Pairs) -> str:
+def _cause(metric: str, starts: Sequence[Pairs]) -> str:
     """Which factor of throughput differs between the two sides."""
-    throughput = pairs.median_ratio(metric) if metric == "output_throughput" else None
-    step_time = pairs.median_ratio("step_time_ms")
-    return Factors(throughput, pairs.tokens_per_step_ratio(), step_time).text()
+    throughput = median_ratio(starts, metric) if metric == "output_throughput" else None
+    step_time = median_ratio(starts, "step_time_ms")
+    return Factors(throughput, starts[0].tokens_per_step_ratio(), step_time).text()

@@ -111,7 +111,7 @@ class Plan(Part):
     ``warmup_max`` have run. ``batch_mode``: ``mixed`` keeps different prompts in flight,
     ``replicated`` repeats one prompt batch-size times. ``resident``: engines that fit in memory
     together, None: all. ``reference_pairs``: rounds timed beside a reference's, where one settles
-    a verdict. ``session_sd``, ``start_sd``: least relative shifts of speed that verdicts
+    a verdict; spread over ``reference_starts`` processes of either side (1: the resident ones). ``session_sd``, ``start_sd``: least relative shifts of speed that verdicts
     reckon with, between sessions and between process starts in the same minutes (standard
     deviations; `draftgate power --noise` fits them). ``ratio_sd``: likewise, between sessions, of
     speed-ups and of stages' shares, from which the machine's shift cancels.
@@ -128,6 +128,7 @@ class Plan(Part):
     ratio_sd: RelativeLoss = 0.01
     resident: Count | None = None
     reference_pairs: Count = 10
+    reference_starts: Count = 1
     batch_mode: Literal["mixed", "replicated"] = "mixed"
     stages: Annotated[bool, Field(strict=True)] = False
     estimate: Estimate = Estimate()

@@ -24,7 +24,7 @@ DEFAULT_PARENT = Path("results")
 LATEST = "latest"
 RUN = "run.json"
 VERDICTS = "verdicts.json"
-PAIRS_SCHEMA_VERSION = 1
+PAIRS_SCHEMA_VERSION = 2
 
 
 class ResultsError(Exception):
@@ -74,10 +74,13 @@ class ResultsFolder:
         """The folder of what was measured on the reference, laid out like this one."""
         return ResultsFolder(self.path / "reference")
 
-    def write_pairs(self, cell: str, metrics: Mapping[str, Sequence[Sequence[float]]]) -> None:
-        """Keep a cell's rounds beside the reference: metric -> [under test, reference] a pair."""
+    def write_pairs(self, cell: str, starts: Sequence[Mapping[str, MetricPairs]]) -> None:
+        """Keep a cell's rounds beside the reference.
+
+        For each start of the two sides: metric -> [under test, reference] a pair.
+        """
         name = cell.replace("/", "-") + ".json"
-        record = {"schema_version": PAIRS_SCHEMA_VERSION, "cell": cell, "pairs": metrics}
+        record = {"schema_version": PAIRS_SCHEMA_VERSION, "cell": cell, "starts": starts}
         with self._explaining():
             write_text(self.path / "pairs" / name, json.dumps(record) + "\n")
 

@@ -67,7 +67,7 @@ def judge_confirmation(
         value=median_of([[value for value, _ in session] for session in sessions]),
         baseline=median_of([[value for _, value in session] for session in sessions]),
         n=count,
-        counted="pairs",
+        counted="pairs" if len(sessions) == 1 else f"pairs of {len(sessions)} starts",
         cause="",
     )
     engines = 4 if screened.metric in RELATIVE_TO_CONTROL else 2

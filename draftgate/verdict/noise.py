@@ -27,11 +27,27 @@ class NoiseModel:
     ``session_sd_floor``: between sessions, hours or days apart. ``start_sd_floor``: between process
     starts in the same minutes, as the sides of interleaved pairs are. ``ratio_sd_floor``: between
     sessions, of what is measured as a ratio within one: the machine's own shift cancels.
+    ``start_dof``: starts that ``start_sd_floor`` is as good as.
     """
 
     session_sd_floor: float = 0.01
     start_sd_floor: float = 0.005
     ratio_sd_floor: float = 0.01
+    start_dof: int = 8
+
+    def shift_between_starts(self, seen: float, dof: int, engines: int) -> tuple[float, float]:
+        """Variance of the shift between starts of ``engines`` engines, and degrees of freedom.
+
+        ``seen``: variance estimated over ``dof + 1`` starts. Three starts estimate badly, and t
+        with two degrees of freedom finds nothing; so what is seen beyond the floor is weighed
+        against the floor as if that came from ``start_dof`` starts more (Smyth's moderated t,
+        Stat. Appl. Genet. Mol. Biol. 3, 2004).
+        """
+        floor = engines * self.start_sd_floor**2
+        if seen <= floor:
+            return floor, math.inf
+        total = dof + self.start_dof
+        return floor + (seen - floor) * dof / total, total
 
     def of(self, metric: str) -> NoiseModel:
         """The model for one metric: a speed-up and a stage's share are ratios.

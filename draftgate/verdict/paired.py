@@ -2,8 +2,8 @@
 
 What drifts slowly hits both sides of a pair alike and cancels in its ratio. What a process start
 brings (memory layout, placement) does not: it is the same in all pairs of the same two processes,
-so that many pairs of one start look surer than they are. The shift is estimated over starts, and
-is never taken to be below the noise model's.
+so that many pairs of one start look surer than they are. The shift is estimated over starts, few as
+they are, together with the noise model's, and is never taken to be below that.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ def paired_difference(sessions: PairedSessions, model: NoiseModel, engines: int 
     pair_variance = math.fsum(map(squares, logs)) / within_dof if within_dof else 0.0
     noise = pair_variance * statistics.fmean(1 / len(ratios) for ratios in logs)
     seen = max(0.0, squares(means) / (count - 1) - noise) if count > 1 else 0.0
-    floor = engines * model.start_sd_floor**2
-    shift = (max(seen, floor) / count, count - 1 if seen > floor else math.inf)
-    return Difference(statistics.fmean(means), *pooled([shift, (noise / count, within_dof)]))
+    variance, dof = model.shift_between_starts(seen, count - 1, engines)
+    return Difference(
+        statistics.fmean(means), *pooled([(variance / count, dof), (noise / count, within_dof)])
+    )

@@ -143,6 +143,26 @@ def test_a_control_makes_room_where_nothing_else_can(engines):
     assert arms.starts_of(NONE) == 2
 
 
+def test_a_restarted_engine_is_a_new_process(engines):
+    arms = Arms(engines.make)
+    arms.start([NONE, K1])
+    arms.restart(K1)
+    arms.restart(K2)  # one that did not run yet
+    assert [host.label for host in engines.hosts] == [NONE.id, K1.id, K1.id, K2.id]
+    assert sorted(engines.running) == sorted([NONE.id, K1.id, K2.id])
+    assert (arms.starts_of(NONE), arms.starts_of(K1), arms.starts_of(K2)) == (1, 2, 1)
+
+
+def test_an_engine_that_does_not_come_back_stays_failed(engines):
+    arms = Arms(engines.make)
+    arms.start([K1])
+    engines[K1.id].fails_at = {0: died(K1.id, "start-up")}
+    for _ in range(2):
+        with pytest.raises(EngineError, match="start-up"):
+            arms.restart(K1)
+    assert engines.running == []
+
+
 def test_the_factory_gives_a_scenarios_engine(tmp_path: Path):
     make = host_factory(tmp_path, max_num_seqs=lambda scenario: 16, seed=7)
     host = make(K3)

@@ -1,7 +1,7 @@
 import pytest
 from round_strategies import example_control, example_round
 
-from draftgate.measure.pairs import Pairs, speedup_pairs
+from draftgate.measure.pairs import Pairs, median_ratio, speedup_pairs
 
 
 def slowed(record, factor):
@@ -18,14 +18,19 @@ def test_pairs_hold_candidate_and_reference_side_by_side():
     (same, other), (slow, reference) = pairs.of("output_throughput")
     assert same == other == reference
     assert slow == pytest.approx(reference / 1.25)
-    assert pairs.median_ratio("step_time_ms") == pytest.approx(1.125)
+    assert median_ratio([pairs], "step_time_ms") == pytest.approx(1.125)
     assert pairs.tokens_per_step_ratio() == 1.0
+
+
+def test_all_starts_have_their_say_in_the_median():
+    starts = [pairs_of(example_round(), factors) for factors in ((1.0,), (1.1, 1.3))]
+    assert median_ratio(starts, "step_time_ms") == pytest.approx(1.1)
 
 
 def test_a_metric_that_the_rounds_lack_has_no_pairs():
     pairs = pairs_of(example_round(), (1.0,))
     assert pairs.of("speedup") == ()
-    assert pairs.median_ratio("speedup") is None
+    assert median_ratio([pairs], "speedup") is None
     assert "speedup" not in pairs.metrics()
 
 

@@ -59,6 +59,26 @@ def test_a_loss_against_the_reference_is_regressed(
     assert all("n=10 pairs" in line and "step time +" in line for line in lines.values())
 
 
+def test_pairs_are_spread_over_starts_in_turn_first_and_second(
+    run: Run, engines: FakeEngines, load: Load, project: Path, reference: str
+) -> None:
+    profile = project / "small.toml"
+    plan = "[plan]\nreference_pairs = 10\nreference_starts = 4\n"
+    profile.write_text(f"{profile.read_text()}\n{plan}")
+    result = run(reference, *ONE_CELL)
+    assert result.ret == 0, result.stdout.str()
+    result.stdout.fnmatch_lines(["*; *in 10 pairs of 4 starts: 2"])
+    started = [host.label.removesuffix(ARM) for host in engines if host.label.endswith(ARM)]
+    ours, theirs = "", "reference/"
+    assert started[2:] == [ours, theirs, theirs, ours] * 2  # after those that screened
+    assert sorted(engines.running) == []
+    starts = load("results/1/pairs/tiny-ngram-k3-gsm8k-bs2.json")["starts"]
+    assert [len(pairs["output_throughput"]) for pairs in starts] == [2, 2, 3, 3]
+    assert load("results/1/run.json")["reference"]["starts"] == 4
+    timed = [v for v in load("results/1/verdicts.json") if v["metric"] in TIMED]
+    assert {v["n"] for v in timed} == {10}
+
+
 def test_an_equally_slow_reference_is_a_drift_of_the_baseline(
     run: Run, engines: FakeEngines, load: Load, reference: str
 ) -> None:
@@ -183,7 +203,7 @@ def test_the_results_hold_both_sides(
     name = "tiny-ngram-k3-gsm8k-bs2.json"
     for folder in ("cells", "reference/cells"):
         assert load(f"results/1/{folder}/{name}")["draftgate"]["provenance"]["vllm"]
-    pairs = load(f"results/1/pairs/{name}")["pairs"]
+    (pairs,) = load(f"results/1/pairs/{name}")["starts"]
     assert {len(values) for values in pairs.values()} == {10}
     assert all(len(pair) == 2 for pair in pairs["output_throughput"])
 

@@ -45,7 +45,7 @@ def test_a_loss_against_the_reference_is_regressed():
     assert verdict.line().startswith(
         "REGRESSED t/v/w/bs1 output_throughput 100.0 -> 93.00 (-7.0 %, 95 % CI "
     )
-    assert "n=12 pairs, limit -3 %, against the reference; baseline 100.0)" in verdict.line()
+    assert "n=12 pairs of 3 starts, limit -3 %, against the reference; baseline 100.0)" in verdict.line()
     assert verdict.line().endswith("; step time +7.5 %")
 
 
@@ -149,15 +149,35 @@ def test_more_comparisons_never_add_a_regression(found, few, more):
         assert loose is VerdictKind.REGRESSED
 
 
-@pytest.mark.parametrize("starts", [1, 3])
-def test_the_shift_between_starts_keeps_the_level(starts):
-    """Without it, pairs of one start would turn a third of equal arms significant."""
+def significant_share(starts, shift_sd, loss=0.0, level=0.05, draws=1000):
+    """Of gates whose engines' starts shift by ``shift_sd``, where 1 % is stated."""
     random = np.random.default_rng(11)
 
     def significant():
-        shift = random.normal(0, 0.01 * math.sqrt(2), (starts, 1))
+        shift = random.normal(-loss, shift_sd * math.sqrt(2), (starts, 1))
         ratios = np.exp(shift + random.normal(0, 0.01, (starts, 4)))
         found = [[(ratio, 1.0) for ratio in session] for session in ratios]
-        return paired_difference(found, NoiseModel(start_sd_floor=0.01)).p_below() < 0.05
+        return paired_difference(found, NoiseModel(start_sd_floor=0.01)).p_below() < level
 
-    assert np.mean([significant() for _ in range(1000)]) < 0.07
+    return np.mean([significant() for _ in range(draws)])
+
+
+@pytest.mark.parametrize("starts", [1, 3, 4])
+def test_the_shift_between_starts_keeps_the_level(starts):
+    """Without it, pairs of one start would turn a third of equal arms significant."""
+    assert significant_share(starts, 0.01) < 0.07
+
+
+def test_starts_tell_where_the_stated_shift_is_too_small():
+    """Twice as large as stated: one start cannot know, four make up for part of it."""
+    assert significant_share(4, 0.02) < 0.14 < significant_share(1, 0.02)
+
+
+def test_few_starts_find_a_loss_all_the_same():
+    """t with three degrees of freedom alone would miss it in a third of the gates."""
+    assert significant_share(4, 0.01, loss=0.05, level=0.001) > 0.95
+
+
+def test_a_verdict_says_over_how_many_starts_it_is():
+    assert "n=12 pairs of 3 starts" in judge_confirmation(SUSPECT, pairs(0.9)).line()
+    assert "n=4 pairs," in judge_confirmation(SUSPECT, pairs(0.9, starts=1)).line()

@@ -63,12 +63,15 @@ def power(
         bool, typer.Option(help="Confirm suspects against a reference, as --perf-reference does.")
     ] = True,
     rounds: Annotated[
-        int | None, typer.Option(min=3, help="Timed rounds of a cell, not the profile's.")
+        int | None, typer.Option(min=3, help="Timed rounds of a cell.")
     ] = None,
     starts: Annotated[
-        int, typer.Option(min=1, help="Process starts of either side that confirm a suspect.")
-    ] = 1,
-    pairs: Annotated[int, typer.Option(min=1, help="Interleaved pairs of rounds a start.")] = 10,
+        int | None,
+        typer.Option(min=1, help="Process starts of either side that confirm a suspect."),
+    ] = None,
+    pairs: Annotated[
+        int | None, typer.Option(min=1, help="Interleaved pairs of rounds, over all starts.")
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the draws.")] = 42,
     output: FormatOption = Format.TABLE,
 ) -> None:
@@ -78,7 +81,8 @@ def power(
     rate (Clopper-Pearson) holds with 95 % confidence; cause_right is the share of red gates in
     which a cell with the fault names it. Without --noise the engine is a quiet GPU: neighbouring
     rounds differ by 2 %, starts by 0.5 % (one standard deviation). With it the rules reckon with
-    the fitted noise, as they do once the profile states it under [plan].
+    the fitted noise, as they do once the profile states it under [plan]. What is not given
+    (--limit, --rounds, --starts, --pairs) is the profile's.
 
     \b
     Examples:
@@ -95,10 +99,12 @@ def power(
     loaded = _limited(load_profile(profile), limit)
     if noise:
         loaded = _reckoning_with(engine, loaded)
+    plan = loaded.plan
+    confirm_sessions = starts or plan.reference_starts
     design = Design(
-        rounds=rounds or loaded.plan.rounds,
-        confirm_sessions=starts,
-        confirm_pairs=pairs,
+        rounds=rounds or plan.rounds,
+        confirm_sessions=confirm_sessions,
+        confirm_pairs=-(-(pairs or plan.reference_pairs) // confirm_sessions),
         reference=reference,
         hit=hit,
     )

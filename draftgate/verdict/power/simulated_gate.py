@@ -208,23 +208,25 @@ class SimulatedGate:
     ) -> list[list[tuple[float, float]]]:
         """Rounds of candidate and reference beside each other; the machine's shift hits both.
 
-        The candidate's first start is the one that was screened: its engine is still there.
+        A single start of the candidate's is the one that was screened: its engine is still there.
         """
         slow = self.fault.log_slowdown if cell in self._hit else 0.0
         level = math.log(LEVEL[metric])
         if metric == "output_throughput":
             level += drawn.machine_shift
-        screened = drawn.start(cell)
-        if metric == "speedup":
-            screened -= drawn.start(int(self._controls[cell]))
         starts = self._starts(metric, random)
-        starts[0] = screened
+        if self.design.confirm_sessions == 1:
+            starts[0] = self._screened_start(drawn, cell, metric)
         candidate = level - slow + starts + self._rounds(metric, random)
         reference = level + self._starts(metric, random) + self._rounds(metric, random)
         return [
             list(zip(*both, strict=True))
             for both in zip(np.exp(candidate).tolist(), np.exp(reference).tolist(), strict=True)
         ]
+
+    def _screened_start(self, drawn: _Draw, cell: int, metric: str) -> float:
+        shift = drawn.start(cell)
+        return shift - drawn.start(int(self._controls[cell])) if metric == "speedup" else shift
 
     def _starts(self, metric: str, random: np.random.Generator) -> Array:
         """Shifts of the process starts that confirm; a speed-up has those of two engines."""
