@@ -21,6 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from shutil import rmtree
 
 from draftgate.baseline.store import BaselineStore
 from draftgate.cli.output import Column, Format, emit
@@ -148,13 +149,14 @@ class Bench:
         scenarios = self.profile.scenarios()
         arms.start(dict.fromkeys((*map(twin, scenarios), *map(plan.place, scenarios))))
 
-    def store_baselines(self, tries: int = 3) -> None:
+    def store_baselines(self, tries: int = 8) -> None:
         """Measure the sound engines in processes of their own, again where they were too noisy."""
         for number in range(tries):
             problems = self._stored(f"baseline-{number}")
             if not problems:
                 return
             print(*problems, sep="\n", file=sys.stderr)
+            rmtree(self.store.root, ignore_errors=True)  # half of a try is worse than none
         sys.exit(f"no baseline in {tries} tries")
 
     def _stored(self, name: str) -> Sequence[str]:

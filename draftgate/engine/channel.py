@@ -68,14 +68,14 @@ class Channel:
             raise ChannelClosed
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         while (message := self._next()) is None:
-            left = None if deadline is None else deadline - time.monotonic()
-            if left is not None and left <= 0:
-                raise ChannelTimeout
+            left = None if deadline is None else max(0.0, deadline - time.monotonic())
             peer_alive = alive is None or alive()
             if self._readable(_shorter(left, None if alive is None else _SLICE_S)):
                 self._fill()
             elif not peer_alive:
                 raise ChannelClosed
+            elif left == 0:
+                raise ChannelTimeout
         return message
 
     def close(self) -> None:

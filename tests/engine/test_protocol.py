@@ -246,3 +246,13 @@ def test_a_frame_larger_than_the_pipe() -> None:
     thread.join()
     sender.close()
     channel.close()
+
+
+def test_a_look_without_waiting_takes_what_is_there() -> None:
+    channel, write_fd = pipe()
+    with pytest.raises(ChannelTimeout):
+        channel.receive(0)
+    os.write(write_fd, encode(Shutdown()))
+    assert channel.receive(0) == Shutdown()
+    os.close(write_fd)
+    channel.close()
