@@ -149,7 +149,7 @@ class Bench:
         scenarios = self.profile.scenarios()
         arms.start(dict.fromkeys((*map(twin, scenarios), *map(plan.place, scenarios))))
 
-    def store_baselines(self, tries: int = 8) -> None:
+    def store_baselines(self, tries: int = 30) -> None:
         """Measure the sound engines in processes of their own, again where they were too noisy."""
         for number in range(tries):
             problems = self._stored(f"baseline-{number}")
