@@ -20,6 +20,7 @@ from draftgate.engine.records import (
     SpecCounters,
     StageSteps,
 )
+from draftgate.engine.scores import Scoring, TokenScore
 from draftgate.profile.cells import Scenario
 
 ISA = "x86-avx2-fp32"
@@ -35,13 +36,14 @@ class Script:
 
     ``accepts``: accepted tokens of successive verifications, again and again. ``slower``: factor
     on every wall time. ``fails_at``: number of the engine's round (from 1) -> error raised in it;
-    0 is start-up. ``alter``: changes a finished round's record.
+    0 is start-up. ``alter``: changes a finished round's record. ``gap``: of every token it scores.
     """
 
     accepts: tuple[int, ...] = (3, 1, 2)
     slower: float = 1.0
     fails_at: dict[int, BaseException] = field(default_factory=dict)
     alter: Callable[[RoundRecord], RoundRecord] = lambda record: record
+    gap: float = 5.0
 
 
 class FakeHost:
@@ -105,6 +107,11 @@ class FakeHost:
         self._fail_at(len(self.requests))
         jitter = 1 + 0.002 * (len(self.requests) % 3)
         return self.script.alter(play(request, self.k, self.script, jitter))
+
+    def score(self, scoring: Scoring) -> tuple[tuple[TokenScore, ...], ...]:
+        assert self.alive, f"{self.label} is used though it is not running"
+        score = TokenScore(gap=self.script.gap)
+        return tuple((score,) * (len(text.token_ids) - text.start) for text in scoring.texts)
 
     def _fail_at(self, number: int) -> None:
         if error := self.script.fails_at.get(number):

@@ -3,13 +3,17 @@
 #
 #   ci/scripts/propose_baselines.sh FRESH      folder of baselines, as --baseline-dir wrote them
 #
-# DRAFTGATE_PROFILE, PYTHON as in measure.sh; REASON: a line for the pull request. Needs `gh` with
-# GH_TOKEN, and a checkout whose `origin` may be pushed to.
+# DRAFTGATE_PROFILE, PYTHON as in measure.sh; REASON: a line for the pull request; REFUSED: a file
+# with what was not written and why, which goes into the pull request. Needs `gh` with GH_TOKEN, and
+# a checkout whose `origin` may be pushed to.
+#
+# Exit codes: 0 proposed, or nothing to propose; 1 nothing was written because all was refused.
 set -euo pipefail
 
 fresh=${1:?usage: ci/scripts/propose_baselines.sh FRESH}
 : "${DRAFTGATE_PROFILE:?set DRAFTGATE_PROFILE to the profile that was measured}"
 python=${PYTHON:-.venv/bin/python}
+refused=$(head -c 10000 "${REFUSED:-/dev/null}" | tr -d '`')
 base=$(git rev-parse --abbrev-ref HEAD)
 branch=baselines/$DRAFTGATE_PROFILE-$(date -u +%Y%m%d-%H%M%S)
 body=$(mktemp)
@@ -21,6 +25,9 @@ mkdir -p baselines # the first refresh of a repository has nothing to differ fro
   printf 'Reason: %s\n\n```\n' "$(tr -d '`' <<<"${REASON:-none given}")"
   "$python" -m draftgate.cli.main baselines diff baselines "$fresh" >"$body.diff"
   head -c 40000 "$body.diff"
+  if [[ -n $refused ]]; then
+    printf '```\n\nNot written:\n\n```\n%s\n' "$refused"
+  fi
   printf '```\n\nRemarks of `draftgate baselines check`:\n\n```\n'
   # Errors stand in the pull request; a person decides.
   "$python" -m draftgate.cli.main baselines check "$fresh" --profile "$DRAFTGATE_PROFILE" |
@@ -33,6 +40,10 @@ cp -r "$fresh" baselines
 git add --all baselines
 if git diff --cached --quiet; then
   echo "propose_baselines.sh: nothing changed, so there is nothing to propose" >&2
+  if [[ -n $refused ]]; then
+    echo "$refused" >&2
+    exit 1
+  fi
   exit 0
 fi
 git checkout --quiet -b "$branch"

@@ -88,6 +88,16 @@ def _position(entry: Mapping[int, Any], token_id: int) -> Position:
     return tuple(sorted(listed, key=lambda found: (found.token_id != token_id, found.rank)))
 
 
+def token_gaps(tensors: Any, start: int) -> tuple[TokenScore, ...]:
+    """Gaps of a prompt's tokens from ``start`` on.
+
+    ``tensors``: vLLM's LogprobsTensors of a prompt, the actual token in column 0, the likeliest in
+    column 1.
+    """
+    logprobs = tensors.logprobs[start - 1 :]
+    return tuple(TokenScore(gap=gap) for gap in (logprobs[:, 1] - logprobs[:, 0]).tolist())
+
+
 def token_scores(tensors: Any, start: int, temperature: float) -> tuple[TokenScore, ...]:
     """Scores of a prompt's tokens from ``start`` on.
 

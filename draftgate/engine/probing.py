@@ -6,7 +6,13 @@ from collections import Counter, deque
 from typing import Any
 
 from draftgate.engine.compat import VllmEngine
-from draftgate.engine.conversions import probe_output, refusals, sampling_params, token_scores
+from draftgate.engine.conversions import (
+    probe_output,
+    refusals,
+    sampling_params,
+    token_gaps,
+    token_scores,
+)
 from draftgate.engine.errors import RoundRefused
 from draftgate.engine.logs import describe
 from draftgate.engine.probe import Probe, ProbeOutput, ProbeRequest, ProbeResult, Sampling
@@ -118,7 +124,11 @@ def score(engine: VllmEngine, scoring: Scoring) -> tuple[tuple[TokenScore, ...],
             tensors, output.new_prompt_logprobs_tensors = output.new_prompt_logprobs_tensors, None
             if tensors is not None:
                 name = names[output.request_id]
-                found[name] = token_scores(tensors, starts[name], scoring.temperature)
+                found[name] = (
+                    token_gaps(tensors, starts[name])
+                    if scoring.gaps_only
+                    else token_scores(tensors, starts[name], scoring.temperature)
+                )
 
     engine.observe_core(take)
     try:
@@ -126,7 +136,7 @@ def score(engine: VllmEngine, scoring: Scoring) -> tuple[tuple[TokenScore, ...],
             request = ProbeRequest(
                 request_id=name,
                 prompt=text.token_ids,
-                sampling=Sampling(max_tokens=1, prompt_logprobs=-1),
+                sampling=Sampling(max_tokens=1, prompt_logprobs=1 if scoring.gaps_only else -1),
             )
             names[_add(engine, request)] = name
         finished = 0

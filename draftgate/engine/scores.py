@@ -25,17 +25,22 @@ class TokenScore(Record):
 
     ``gap``: log-probability of the likeliest token less its own, at temperature 1; 0 for the
     argmax. ``mass``: its probability at the scoring's temperature. ``below``: probability of all
-    tokens that are likelier (ties by vLLM's order), ``below_id``: of all with a smaller id.
+    tokens that are likelier (ties by vLLM's order), ``below_id``: of all with a smaller id; None
+    where only gaps were asked for.
     """
 
     gap: float
-    mass: float
-    below: float
-    below_id: float
+    mass: float | None = None
+    below: float | None = None
+    below_id: float | None = None
 
 
 class Scoring(Record):
-    """``texts`` to score; an engine without speculative decoding does it by prefill alone."""
+    """``texts`` to score; an engine without speculative decoding does it by prefill alone.
+
+    ``gaps_only``: the rest takes [tokens, vocabulary] of memory, sorted, a text.
+    """
 
     texts: tuple[ScoredText, ...] = Field(min_length=1)
     temperature: float = Field(default=1.0, gt=0.0)
+    gaps_only: bool = False

@@ -28,14 +28,18 @@ Prompts = Sequence[tuple[str, tuple[int, ...]]]  # a name and token ids each
 _SCORED_AT_ONCE = 8  # texts; a score needs [tokens, vocabulary] of memory
 
 
-class Engine(Protocol):
+class Target(Protocol):
+    """What judges texts: an `EngineHost`."""
+
+    def score(self, scoring: Scoring) -> tuple[tuple[TokenScore, ...], ...]:
+        """Score texts."""
+
+
+class Engine(Target, Protocol):
     """What the checks need of an `EngineHost`."""
 
     def probe(self, probe: Probe) -> ProbeResult:
         """Run requests."""
-
-    def score(self, scoring: Scoring) -> tuple[tuple[TokenScore, ...], ...]:
-        """Score texts."""
 
 
 def generate(
@@ -78,9 +82,9 @@ def recordings(texts: Sequence[Text]) -> tuple[Recording, ...]:
     return tuple(Recording(prompt=text.prompt, output=text.output) for text in texts)
 
 
-def scorer(engine: Engine) -> Scorer:
-    """Scores under ``engine``'s target, which should run without speculative decoding."""
-    return lambda texts: _scores(engine, texts, temperature=1.0)
+def scorer(engine: Target) -> Scorer:
+    """Gaps under ``engine``'s target, which should run without speculative decoding."""
+    return lambda texts: _scores(engine, texts, temperature=1.0, gaps_only=True)
 
 
 def greedy_equality(
@@ -136,10 +140,10 @@ def sampled_calibration(
 
 
 def _scores(
-    engine: Engine, texts: Sequence[ScoredText], temperature: float
+    engine: Target, texts: Sequence[ScoredText], temperature: float, *, gaps_only: bool = False
 ) -> list[tuple[TokenScore, ...]]:
     parts = (
-        engine.score(Scoring(texts=tuple(part), temperature=temperature))
+        engine.score(Scoring(texts=tuple(part), temperature=temperature, gaps_only=gaps_only))
         for part in _parts(texts, _SCORED_AT_ONCE)
     )
     return list(chain.from_iterable(parts))

@@ -1,31 +1,73 @@
-"""Do two rounds over the same prompts return the same tokens, and where do they part?"""
+"""Do two rounds over the same prompts return the same tokens, and where do they part?
+
+Two correct engines part where two tokens are equally likely but for rounding, in bfloat16 in many
+texts; whether that is so at each difference, the target itself can say (`Agreement.weighed`).
+"""
 
 from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Self
 
 from draftgate.engine.records import Record, RequestRecord, RoundRecord, first_difference
 
 
 class Difference(Record):
-    """The first differing token of a request; a token is None where that output already ended."""
+    """The first differing token of a request; a token is None where that output already ended.
+
+    ``gap``: by how many nats the target itself prefers another token, at most, from here on; None
+    where it was not asked, or where an output ends too early or too late, which no tie explains.
+    """
 
     request: int
     prompt_id: str
     position: int
     token: int | None
     control_token: int | None
+    gap: float | None = None
 
 
 class Agreement(Record):
-    """``identical`` of ``requests`` have equal output token ids; one difference for each other."""
+    """``identical`` of ``requests`` have equal output token ids; one difference for each other.
+
+    ``tolerance``: the largest gap of a near-tie, in nats; None where gaps were not asked for.
+    """
 
     equal: bool
     requests: int
     identical: int
     differences: tuple[Difference, ...] = ()
+    tolerance: float | None = None
+
+    @property
+    def near_ties(self) -> tuple[Difference, ...]:
+        """Differences that rounding explains."""
+        limit = -math.inf if self.tolerance is None else self.tolerance
+        return tuple(d for d in self.differences if d.gap is not None and d.gap <= limit)
+
+    @property
+    def divergences(self) -> tuple[Difference, ...]:
+        """Differences that nothing explains."""
+        near_ties = self.near_ties
+        return tuple(d for d in self.differences if d not in near_ties)
+
+    @property
+    def holds(self) -> bool:
+        """Whether the outputs are equal but for near-ties."""
+        return self.equal or bool(self.differences and not self.divergences)
+
+    def weighed(self, gaps: Mapping[int, float | None], tolerance: float) -> Self:
+        """With the gap of each difference, by its request."""
+        weighed = (d.model_copy(update={"gap": gaps[d.request]}) for d in self.differences)
+        return self.model_copy(update={"differences": tuple(weighed), "tolerance": tolerance})
 
 
 def compare_outputs(record: RoundRecord, control: RoundRecord) -> Agreement:
-    """Compare request by request, in prompt order; a missing request makes the rounds unequal."""
+    """Compare request by request, in prompt order; a missing request makes the rounds unequal.
+
+    Outputs of other prompts have no differences to weigh: they are just not equal.
+    """
     found = [
         _first_difference(index, request, other)
         for index, (request, other) in enumerate(
@@ -38,8 +80,15 @@ def compare_outputs(record: RoundRecord, control: RoundRecord) -> Agreement:
         equal=same_prompts and not differences,
         requests=len(record.requests),
         identical=len(found) - len(differences),
-        differences=differences,
+        differences=differences if same_prompts else (),
     )
+
+
+def outputs_agreement(
+    rounds: Sequence[RoundRecord], control_rounds: Sequence[RoundRecord]
+) -> Agreement | None:
+    """Of the first rounds; None without a control."""
+    return compare_outputs(rounds[0], control_rounds[0]) if control_rounds else None
 
 
 def _first_difference(

@@ -17,6 +17,7 @@ from draftgate.engine.interpreter import Interpreter
 from draftgate.engine.process import Launch, spawn
 from draftgate.engine.protocol import EngineInfo, RoundRequest
 from draftgate.engine.records import RoundRecord
+from draftgate.engine.scores import Scoring, TokenScore
 from draftgate.engine.spec import EngineSpec
 
 if TYPE_CHECKING:
@@ -116,6 +117,10 @@ class Arms:
         """Token ids of user messages, in the target's chat template. Raises as `generate`."""
         return self._host(scenario).tokenize(texts)
 
+    def score(self, scenario: Scenario, scoring: Scoring) -> tuple[tuple[TokenScore, ...], ...]:
+        """Scores of texts under the scenario's engine. Raises as `generate`."""
+        return self._host(scenario).score(scoring)
+
     def info(self, scenario: Scenario) -> EngineInfo:
         """Facts of the scenario's engine. Raises EngineError as `generate` does."""
         return self._host(scenario).info
@@ -126,9 +131,15 @@ class Arms:
         return self._starts[scenario.id]
 
     def restart(self, scenario: Scenario) -> None:
-        """A new process for the scenario's engine. Raises EngineError as `generate` does."""
+        """A new process for the scenario's engine. Raises EngineError as `generate` does.
+
+        Tried twice: memory of the one that has just ended may not be free yet.
+        """
         if host := self._hosts.pop(scenario.id, None):
             host.close()
+            self.start([scenario])
+            if scenario.id in self._failed:
+                del self._failed[scenario.id]
         self._host(scenario)
 
     @property

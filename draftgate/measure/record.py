@@ -17,7 +17,7 @@ from pydantic import Field, ValidationError
 
 from draftgate.engine.records import EngineMemory, Record, RoundRecord
 from draftgate.measure import metrics
-from draftgate.measure.agreement import Agreement, compare_outputs
+from draftgate.measure.agreement import Agreement, outputs_agreement
 from draftgate.measure.atomic import write_text
 from draftgate.measure.bench import BenchKeys, bench_keys
 from draftgate.measure.compact import pack, unpack
@@ -149,6 +149,7 @@ class Measurement(BenchKeys):
         timed: bool = True,
         staged: Sequence[RoundRecord] = (),
         memory: EngineMemory | None = None,
+        agreement: Agreement | None = None,
         order: Sequence[str] = (),
         warmup_walls_s: Sequence[float] = (),
         control_warmup_walls_s: Sequence[float] = (),
@@ -157,6 +158,7 @@ class Measurement(BenchKeys):
 
         ``timed=False``: the rounds were not timed with care, so there are no timed metrics.
         ``staged``: further rounds, with the stage timer on; their stage times are timed metrics.
+        ``agreement``: with the control, where its differences were weighed.
         """
         if not rounds or not rounds[0].requests:
             raise ValueError(f"{subject.cell}: nothing was measured")
@@ -169,9 +171,7 @@ class Measurement(BenchKeys):
             exact=ExactMetrics.of(rounds[0]),
             acceptance=Acceptance.of(rounds[0], subject.k),
             timed=samples | (stages.samples() if stages else {}) if timed else {},
-            outputs_equal_control=(
-                compare_outputs(rounds[0], control_rounds[0]) if control_rounds else None
-            ),
+            outputs_equal_control=agreement or outputs_agreement(rounds, control_rounds),
             order=tuple(order),
             warmup_walls_s=tuple(warmup_walls_s),
             control_warmup_walls_s=tuple(control_warmup_walls_s),
@@ -192,6 +192,11 @@ class Measurement(BenchKeys):
         data = _without_none(self.model_dump(mode="json", exclude={"draftgate": {*_ROUNDS}}))
         for name in ("exact", "acceptance"):
             data["draftgate"][name] = _without_none(data["draftgate"][name])
+        if agreement := data["draftgate"]["outputs_equal_control"]:
+            differences = [_without_none(found) for found in agreement["differences"]]
+            data["draftgate"]["outputs_equal_control"] = _without_none(
+                {**agreement, "differences": differences}
+            )
         block = self.draftgate
         packed = pack((*block.rounds, *block.control_rounds))
         data["draftgate"]["rounds"] = packed[: len(block.rounds)]

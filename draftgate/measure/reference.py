@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from draftgate.engine.errors import EngineError
 from draftgate.engine.protocol import EngineInfo, RoundRequest
 from draftgate.engine.records import RoundRecord
 from draftgate.measure.arms import Arms
@@ -13,6 +14,7 @@ from draftgate.measure.cell_run import CellRun
 from draftgate.measure.identities import check
 from draftgate.measure.pairs import Pairs
 from draftgate.measure.session import Measured, MeasureError, Session
+from draftgate.measure.stages import StageSamples, stage_samples
 
 if TYPE_CHECKING:
     from draftgate.profile.cells import Cell, Scenario
@@ -30,15 +32,19 @@ def twin(scenario: Scenario) -> Scenario:
 class EnvironmentEngines:
     """The engines of another environment, in the pool of those under test.
 
-    They share cores and memory. ``place``: the scenario as that environment runs it.
+    They share cores and memory. ``place``: the scenario as that environment runs it. ``ran``: ids
+    of the scenarios that have played a round there.
     """
 
     arms: Arms
     place: Callable[[Scenario], Scenario] = twin
+    ran: set[str] = field(default_factory=set)
 
     def generate(self, scenario: Scenario, request: RoundRequest) -> RoundRecord:
         """One round there. Raises EngineError."""
-        return self.arms.generate(self.place(scenario), request)
+        record = self.arms.generate(self.place(scenario), request)
+        self.ran.add(scenario.id)
+        return record
 
     def info(self, scenario: Scenario) -> EngineInfo:
         """Facts of the engine there. Raises EngineError."""
@@ -67,7 +73,9 @@ class Reference:
     wanted: int
     starts: int
     watch: Callable[[Cell, str, RoundRecord], None]
-    _pairs: dict[str, tuple[Pairs, ...]] = field(default_factory=dict)
+    _pairs: dict[str, list[Pairs]] = field(default_factory=dict)
+    _failed: dict[str, Exception] = field(default_factory=dict)
+    _stages: dict[str, tuple[StageSamples, StageSamples]] = field(default_factory=dict)
 
     def measured(self, cell: Cell) -> Measured:
         """What is exact about the cell on the reference: one round. Raises as a session does."""
@@ -76,11 +84,39 @@ class Reference:
     def pairs(self, cell: Cell) -> tuple[Pairs, ...]:
         """Rounds of both sides next to each other, A B B A, for each start of the two.
 
-        Raises as a session does, and MeasureError on a broken identity.
+        Tried once. Starts that were finished before an engine failed have their say. Raises as a
+        session does, and MeasureError on a broken identity.
         """
         if cell.id not in self._pairs:
-            self._pairs[cell.id] = tuple(self._played(cell))
-        return self._pairs[cell.id]
+            self._pairs[cell.id] = []
+            try:
+                for pairs in self._played(cell):
+                    self._pairs[cell.id].append(pairs)
+            except (EngineError, MeasureError) as error:
+                self._failed[cell.id] = error
+        failed, played = self._failed.get(cell.id), tuple(self._pairs[cell.id])
+        if failed and not (played and isinstance(failed, EngineError)):
+            raise failed
+        return played
+
+    def stages(self, cell: Cell) -> tuple[StageSamples, StageSamples]:
+        """Stage times under test and on the reference, a session of two staged rounds each.
+
+        In the order A B B A. Raises as a session does.
+        """
+        if cell.id not in self._stages:
+            sides = (self.candidate, self.session)
+            rounds: list[list[RoundRecord]] = [[], []]
+            for side in (0, 1, 1, 0):
+                rounds[side] += sides[side].staged_rounds(cell, 1)
+            ours, theirs = (stage_samples(*records) for records in rounds)
+            self._stages[cell.id] = (ours, theirs)
+        return self._stages[cell.id]
+
+    def ran(self, cell: Cell) -> bool:
+        """Whether the reference has played a round of the cell's variant in this run."""
+        engines = self.session.engines
+        return isinstance(engines, EnvironmentEngines) and cell.scenario.id in engines.ran
 
     def compared(self) -> tuple[Measured, ...]:
         """What was measured exactly on the reference so far."""
@@ -88,7 +124,7 @@ class Reference:
 
     def all_pairs(self) -> dict[str, tuple[Pairs, ...]]:
         """The pairs played so far, by cell id."""
-        return dict(self._pairs)
+        return {cell: tuple(pairs) for cell, pairs in self._pairs.items() if pairs}
 
     def _played(self, cell: Cell) -> Iterator[Pairs]:
         for start in range(self.starts):
@@ -97,7 +133,7 @@ class Reference:
             run = CellRun(
                 self.candidate.player(cell),
                 self.session.player(cell),
-                (self.wanted + start) // self.starts,
+                self.wanted // self.starts,
                 lambda arm, record: self.watch(cell, arm, record),
             )
             run.finish()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from draftgate.engine.protocol import EngineInfo, RoundPrompt, RoundRequest
 from draftgate.engine.records import RoundRecord
+from draftgate.measure.agreement import Agreement, outputs_agreement
 from draftgate.measure.cell_run import CellRun
 from draftgate.measure.identities import Broken, check_beside
 from draftgate.measure.record import Machine, Measurement, Provenance, Subject
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from draftgate.profile.cells import Cell, Scenario
     from draftgate.profile.model import Profile, WorkloadSpec
     from draftgate.workload.frozen import FrozenWorkload
+
+
+Weigh = Callable[["Cell", Agreement, RoundRecord, RoundRecord], Agreement]
+"""Of a cell: the agreement of its round with its control's, with the gap of each difference."""
 
 
 class MeasureError(Exception):
@@ -77,7 +82,8 @@ class Session:
     """Measures the cells of ``profile`` on demand.
 
     ``load`` freezes a workload; ``describe`` gives machine and provenance of a scenario's
-    measurement from its engine's own facts.
+    measurement from its engine's own facts. ``weigh``: asks the target whether differing greedy
+    outputs are near-ties; without it every difference is one.
     """
 
     profile: Profile
@@ -85,6 +91,7 @@ class Session:
     load: Callable[[WorkloadSpec], FrozenWorkload]
     describe: Callable[[Scenario, EngineInfo], tuple[Machine, Provenance]]
     watcher: Watcher
+    weigh: Weigh | None = None
     _open: dict[str, _Open] = field(default_factory=dict)
     _done: dict[str, Measured] = field(default_factory=dict)
     _failed: dict[str, Exception] = field(default_factory=dict)
@@ -145,7 +152,7 @@ class Session:
             walls = {"arm": self._warm_up(cell, arm)}
             if control is not None:
                 walls["control"] = self._warm_up(cell.control, control)
-            staged = self._staged_rounds(cell, cell.staged_rounds[0])
+            staged = self.staged_rounds(cell, cell.staged_rounds[0])
             run = CellRun(
                 arm,
                 control,
@@ -155,8 +162,8 @@ class Session:
             self._open[cell.id] = _Open(run, started, walls, staged)
         return self._open[cell.id]
 
-    def _staged_rounds(self, cell: Cell, count: int) -> list[RoundRecord]:
-        """More rounds of a staged cell, with the stage timer on."""
+    def staged_rounds(self, cell: Cell, count: int) -> list[RoundRecord]:
+        """More rounds of a staged cell, with the stage timer on. Raises as the engines do."""
         request = self.request_of(cell).model_copy(update={"stages": True})
         records = []
         for _ in range(count):
@@ -167,7 +174,7 @@ class Session:
     def _measure(self, cell: Cell) -> Measured:
         opened = self._open[cell.id]
         run = opened.run
-        staged = [*opened.staged, *self._staged_rounds(cell, cell.staged_rounds[1])]
+        staged = [*opened.staged, *self.staged_rounds(cell, cell.staged_rounds[1])]
         info = self.engines.info(cell.scenario)
         machine, provenance = self.describe(cell.scenario, info)
         try:
@@ -182,6 +189,7 @@ class Session:
                 timed=cell.timed,
                 staged=staged,
                 memory=info.memory,
+                agreement=self._agreement(cell, run),
                 order=run.order,
                 warmup_walls_s=opened.warmup_walls["arm"],
                 control_warmup_walls_s=opened.warmup_walls.get("control", ()),
@@ -192,6 +200,14 @@ class Session:
             self._warm.setdefault(self._warm_key(cell), tuple(r.wall_s for r in run.rounds))
         broken = check_beside([*run.rounds, *staged], run.control_rounds, cell.scenario.variant.k)
         return Measured(cell, measurement, broken)
+
+    def _agreement(self, cell: Cell, run: CellRun) -> Agreement | None:
+        found = outputs_agreement(run.rounds, run.control_rounds)
+        if found is None or not found.differences or self.weigh is None:
+            return found
+        if self.profile.temperature > 0:
+            return found  # sampled texts differ by right
+        return self.weigh(cell, found, run.rounds[0], run.control_rounds[0])
 
     def _player(self, cell: Cell) -> Play:
         request = self.request_of(cell)

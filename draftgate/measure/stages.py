@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Literal
 
 from draftgate.engine.records import Record, RoundRecord, StageSteps
+from draftgate.measure.sessions import Sessions
 
 STAGES = ("draft", "verify", "sample", "overhead")
 
@@ -16,6 +17,10 @@ SAMPLE_GROUPS = 3
 that every group sees the whole round (steps grow dearer as the cache fills)."""
 
 StepClass = Literal["decode", "mixed", "prefill"]
+
+
+StageSamples = Mapping[str, Sessions]
+"""Stage -> milliseconds a decode step: a sequence a session, a value a group of steps."""
 
 
 class StageClass(Record):
@@ -96,6 +101,13 @@ class Stages(Record):
         lengths = self.round_steps or (len(self.steps.step_ms),)
         ends = list(accumulate(lengths))
         return [range(end - length, end) for end, length in zip(ends, lengths, strict=True)]
+
+
+def stage_samples(*records: RoundRecord) -> StageSamples:
+    """Of one session's rounds; empty without stage times."""
+    stages = Stages.of(*records)
+    samples = stages.samples() if stages else {}
+    return {name.removesuffix("_ms"): [values] for name, values in samples.items()}
 
 
 def step_class(steps: StageSteps, row: int) -> StepClass:

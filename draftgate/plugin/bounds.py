@@ -18,6 +18,7 @@ from draftgate.analysis.replayed_bound import Replay, replays
 from draftgate.engine.drafts import DraftPlan, is_scripted
 from draftgate.measure.bound import Bound, measure_bound
 from draftgate.verdict.kinds import VerdictKind
+from draftgate.verdict.manifest import UPPER_BOUND
 from draftgate.verdict.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from draftgate.measure.session import Measured, Session
     from draftgate.profile.cells import Cell
     from draftgate.profile.model import Profile
-
-BOUND = "upper_bound"
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ class Bounds:
         evidence = "; ".join(faults) or f"{len(found)} replays, each as its script says"
         kind = VerdictKind.REGRESSED if faults else VerdictKind.OK
         best = max((b.speedup for b in found), default=None)
-        return tuple(found), Verdict(cell.id, BOUND, kind, value=best, evidence=evidence)
+        return tuple(found), Verdict(cell.id, UPPER_BOUND, kind, value=best, evidence=evidence)
 
     def _replays(self, cell: Cell) -> list[Replay]:
         variants = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -17,6 +18,7 @@ from draftgate.measure.reference import REFERENCE, EnvironmentEngines, Reference
 from draftgate.measure.session import Session
 from draftgate.plugin.cells import cell_of
 from draftgate.plugin.gate import Gate
+from draftgate.plugin.near_ties import NearTies
 from draftgate.plugin.options import Options
 from draftgate.plugin.progress import ProgressLine
 from draftgate.plugin.reference_stage import ReferenceStage
@@ -48,7 +50,8 @@ def build_gate(config: pytest.Config, profile: Profile, items: Sequence[pytest.I
     progress = ProgressLine(config, len(cells), profile.plan.rounds)
     arms = _arms(profile, folder.path / "logs", options, other)
     here = Surroundings.here()
-    session = Session(profile, arms, lru_cache(None)(load_workload), here.describe, progress)
+    load = lru_cache(None)(load_workload)
+    session = Session(profile, arms, load, here.describe, progress, NearTies(arms))
     rule = rule_of(profile)  # goes through all cells: made once, not with every verdict
     stage = _reference_stage(session, arms, here, progress, rule, other) if other else None
     store = BaselineStore(options.baseline_dir)
@@ -56,17 +59,22 @@ def build_gate(config: pytest.Config, profile: Profile, items: Sequence[pytest.I
 
 
 def _interpreter(python: Path | None, *, is_self_test: bool) -> Interpreter | None:
-    """The reference's; this environment itself would find every loss on both sides."""
+    """The reference's; the vLLM under test itself would find every loss on both sides.
+
+    This interpreter is asked as that one is, by a process that starts as engines do: `PYTHONPATH`
+    and the current folder may bring another vLLM than this process has.
+    """
     if python is None:
         return None
     try:
-        found = Interpreter.at(python)
+        found, this = Interpreter.at(python), Interpreter.at(Path(sys.executable))
     except InterpreterError as error:
         raise pytest.UsageError(f"--perf-reference {error}") from error
-    if found.prefix == Interpreter.this().prefix and not is_self_test:
+    if found.vllm_at == this.vllm_at and not is_self_test:
         raise pytest.UsageError(
-            f"--perf-reference {python}: is the environment under test, and what it lost the "
-            "reference lost as well; name another one's Python (with --perf-fault this one may be)"
+            f"--perf-reference {python}: runs the vLLM under test ({found.vllm_at}), and what it "
+            "lost the reference lost as well; name the Python of an environment with a vLLM of its "
+            "own, and mind PYTHONPATH and the current folder (with --perf-fault it may be the same)"
         )
     return found
 

@@ -35,7 +35,7 @@ def _makers(item: Measured, limits: Mapping[str, float]) -> tuple[Make, ...]:
     block, cell = item.measurement.draftgate, item.cell.id
     prompts, machine = block.subject.workload_hash, block.machine
     agreement = block.outputs_equal_control
-    unequal = agreement is not None and not agreement.equal
+    unequal = agreement is not None and not agreement.holds
     problem = "its outputs differ from the control's" if unequal else None
 
     def exact() -> Candidate:

@@ -92,11 +92,11 @@ class Perf:
 
         Fails the test where a replay is not what its script says.
         """
-        from draftgate.plugin.bounds import BOUND
+        from draftgate.verdict.manifest import UPPER_BOUND
 
-        with self._failing_clearly(BOUND):
+        with self._failing_clearly(UPPER_BOUND):
             bounds, verdict = self.gate.judge_bounds(self.cell)
-        self.item.user_properties += [(f"perf.{BOUND}.{b.replay}", b.speedup) for b in bounds]
+        self.item.user_properties += [(f"perf.{UPPER_BOUND}.{b.replay}", b.speedup) for b in bounds]
         self._conclude(verdict)
         return bounds
 
@@ -108,7 +108,9 @@ class Perf:
         try:
             yield
         except EXPLAINED as error:
-            self._conclude(*self.gate.explain(self.cell, metric, error))
+            verdict, details = self.gate.explain(self.cell, metric, error)
+            self._conclude(verdict, details)
+            raise pytest.fail.Exception(verdict.line(), pytrace=False) from None
 
     def _conclude(self, verdict: Verdict, details: str = "") -> None:
         self.item.user_properties += [

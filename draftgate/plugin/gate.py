@@ -29,11 +29,10 @@ from draftgate.profile.cells import Cell
 from draftgate.profile.model import Profile
 from draftgate.reporting.results_folder import ResultsError, ResultsFolder
 from draftgate.verdict.cell import CellJudge
-from draftgate.verdict.equality import OUTPUTS_EQUAL_CONTROL
 from draftgate.verdict.evidence import RunFacts
 from draftgate.verdict.facts import CellFacts
 from draftgate.verdict.kinds import FailurePolicy, VerdictKind
-from draftgate.verdict.manifest import IDENTITIES
+from draftgate.verdict.manifest import IDENTITIES, WITHOUT_STORE
 from draftgate.verdict.precondition import precondition
 from draftgate.verdict.rule import TimedRule
 from draftgate.verdict.verdict import Verdict
@@ -145,10 +144,10 @@ class Gate:
     def fails(self, verdict: Verdict) -> bool:
         """Whether the verdict fails its test.
 
-        A run that updates baselines does not judge against those it is about to replace; broken
-        identities and unequal outputs fail it all the same.
+        A run that updates baselines does not judge against those it is about to replace; what is
+        judged without one fails it all the same.
         """
-        if self.options.update and verdict.metric != OUTPUTS_EQUAL_CONTROL:
+        if self.options.update and verdict.metric not in WITHOUT_STORE:
             return verdict.verdict is VerdictKind.INVALID
         required = self.options.requires_baseline(self.profile.fingerprint)
         return verdict.fails(

@@ -8,14 +8,13 @@ from draftgate.analysis.memory import Footprint, MemoryModelError, footprint
 from draftgate.engine.models import read_config
 from draftgate.verdict.exact import judge_exact
 from draftgate.verdict.kinds import VerdictKind
+from draftgate.verdict.manifest import KV_BYTES
 from draftgate.verdict.verdict import Verdict
 
 if TYPE_CHECKING:
     from draftgate.engine.records import EngineMemory
     from draftgate.profile.cells import Cell, Scenario
     from draftgate.profile.model import Variant
-
-METRIC = "kv_bytes_per_token"
 
 
 def judge_memory(cell: Cell, memory: EngineMemory | None) -> Verdict:
@@ -27,11 +26,11 @@ def judge_memory(cell: Cell, memory: EngineMemory | None) -> Verdict:
     except MemoryModelError as error:
         value = None if memory is None else memory.kv_bytes_per_token
         why = f"not compared: {error}"
-        return Verdict(cell.id, METRIC, VerdictKind.OK, value, unit="B", cause=why)
+        return Verdict(cell.id, KV_BYTES, VerdictKind.OK, value, unit="B", cause=why)
     counts = {"target and draft": (expected.kv_bytes_per_token, memory.kv_bytes_per_token)}
     return judge_exact(
         cell.id,
-        METRIC,
+        KV_BYTES,
         memory.kv_bytes_per_token,
         expected.kv_bytes_per_token,
         counts=counts,

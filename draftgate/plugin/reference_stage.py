@@ -15,8 +15,15 @@ from draftgate.verdict.cause import Factors
 from draftgate.verdict.equality import OUTPUTS_EQUAL_CONTROL
 from draftgate.verdict.exact_cell import EXACT_METRICS, judge_exact_cell
 from draftgate.verdict.lengths import length_shift
-from draftgate.verdict.reference import one_sided, settle_exact, settle_timed, wants_pairs
+from draftgate.verdict.reference import (
+    one_sided,
+    settle_exact,
+    settle_share,
+    settle_timed,
+    wants_pairs,
+)
 from draftgate.verdict.rule import TimedRule
+from draftgate.verdict.stages import STAGE_METRICS, judge_share
 from draftgate.verdict.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -58,10 +65,14 @@ class ReferenceStage:
         try:
             if metric in _EXACT:
                 return settle_exact(screened, self._against(measured, metric))
+            if metric in STAGE_METRICS:
+                return self._settle_share(cell, screened)
             return self._settle_timed(cell, screened)
         except EngineError as error:
             if error.label not in (twin(s).id for s in (cell.scenario, cell.scenario.control)):
                 raise  # an engine under test died beside the reference
+            if self.reference.ran(cell):  # so this is no word on whether it runs there
+                raise MeasureError(f"{cell.id}: on {self.name}: {error.summary}") from error
             self._note(one_sided(cell.id, "", error.summary, self.name))
             return screened
 
@@ -125,6 +136,14 @@ class ReferenceStage:
             rule=self.rule,
             cause=_cause(metric, starts),
         )
+
+    def _settle_share(self, cell: Cell, screened: Verdict) -> Verdict:
+        limit = screened.limit or self.limits.get(screened.metric)
+        if limit is None or not wants_pairs(screened):
+            return screened
+        ours, theirs = self.reference.stages(cell)
+        stage = STAGE_METRICS[screened.metric]
+        return settle_share(screened, judge_share(cell.id, stage, ours, theirs, limit, self.rule))
 
     def _values(self, cell: Cell, metric: str, starts: Sequence[Pairs]) -> list[MetricPairs]:
         if metric == "speedup":

@@ -20,6 +20,7 @@ def first_problem(profile: Profile) -> Problem | None:
 
 
 def _problems(profile: Profile) -> Iterator[Problem]:
+    yield from _unbalanced_pairs(profile)
     yield from _duplicates(("targets",), [t.name for t in profile.targets], "target")
     yield from _duplicates(("workloads",), [w.name for w in profile.workloads], "workload")
     yield from _workload_sources(profile)
@@ -29,6 +30,20 @@ def _problems(profile: Profile) -> Iterator[Problem]:
     yield from _repeated_cells(profile)
     yield from _unused(profile)
     yield from _ambiguous_test_ids(profile)
+
+
+def _unbalanced_pairs(profile: Profile) -> Iterator[Problem]:
+    starts, pairs = profile.plan.reference_starts, profile.plan.reference_pairs
+    if starts == 1:
+        return
+    if starts % 2:
+        remedy = "write 1 or an even number: the sides take turns at being started first"
+        yield Problem(("plan", "reference_starts"), "an odd number of starts", starts, "", remedy)
+    elif pairs % (2 * starts):
+        remedy = f"write a multiple of {2 * starts}: each start plays pairs of both orders"
+        yield Problem(
+            ("plan", "reference_pairs"), "pairs not balanced over the starts", pairs, "", remedy
+        )
 
 
 def _duplicates(

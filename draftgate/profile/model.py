@@ -14,6 +14,7 @@ SCHEMA_VERSION = 1
 WorkloadName = Literal["instructcoder", "cnn_dailymail", "sharegpt", "gsm8k", "aime", "gpqa"]
 # Part of a cell's id and of file names, so no slash, blank or upper case.
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
+HardwarePattern = Annotated[str, Field(pattern=r"^[a-z0-9*][a-z0-9.*-]*$")]
 Text = Annotated[str, Field(min_length=1)]
 # Strict, because pydantic would otherwise read `true` as 1 and "3" as 3.
 Count = Annotated[int, Field(strict=True, ge=1)]
@@ -111,10 +112,12 @@ class Plan(Part):
     ``warmup_max`` have run. ``batch_mode``: ``mixed`` keeps different prompts in flight,
     ``replicated`` repeats one prompt batch-size times. ``resident``: engines that fit in memory
     together, None: all. ``reference_pairs``: rounds timed beside a reference's, where one settles
-    a verdict; spread over ``reference_starts`` processes of either side (1: the resident ones). ``session_sd``, ``start_sd``: least relative shifts of speed that verdicts
-    reckon with, between sessions and between process starts in the same minutes (standard
-    deviations; `draftgate power --noise` fits them). ``ratio_sd``: likewise, between sessions, of
-    speed-ups and of stages' shares, from which the machine's shift cancels.
+    a verdict; spread over ``reference_starts`` processes of either side (1: the resident ones; an
+    even number, so that both sides are started first alike often, with pairs of both orders each).
+    ``session_sd``, ``start_sd``: least relative shifts of speed that verdicts reckon with, between
+    sessions and between process starts in the same minutes (standard deviations; `draftgate power
+    --noise` fits them). ``ratio_sd``: likewise, between sessions, of speed-ups and of stages'
+    shares, from which the machine's shift cancels.
     ``stages``: a timed cell plays two rounds more, with the stage timer on; a matrix row may say
     otherwise for its cells.
     """
@@ -178,13 +181,14 @@ class MatrixRow(Part):
 class Profile(Part):
     """The manifest: what to measure, and the cells that must have a verdict.
 
-    ``fingerprint``: the hardware the timed baselines belong to; None: any machine.
+    ``fingerprint``: pattern of the hardware that the gate accepts runs of, such as ``h100-*``; a
+    run's own key (in its ``run.json``) also names driver, power limit and count. None: any machine.
     """
 
     schema_version: int
     name: Name
     description: str = ""
-    fingerprint: Name | None = None
+    fingerprint: HardwarePattern | None = None
     seed: Seed = 42
     temperature: NotNegative = 0.0
     newer_vllm_keys: tuple[str, ...] = ()

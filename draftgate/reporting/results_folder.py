@@ -17,6 +17,7 @@ from typing import Any
 
 from draftgate.measure.atomic import write_text
 from draftgate.measure.bound import Bound
+from draftgate.measure.pairs import MetricPairs
 from draftgate.measure.record import Measurement
 from draftgate.verdict.verdict import Verdict
 

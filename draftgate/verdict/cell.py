@@ -9,7 +9,7 @@ from typing import Any
 from draftgate.baseline.schema import ExactBaseline, TimedBaseline
 from draftgate.measure.metrics import higher_is_better
 from draftgate.measure.sessions import median_of
-from draftgate.measure.stages import STAGES
+from draftgate.measure.stages import STAGES, StageSamples
 from draftgate.verdict.cause import Factors
 from draftgate.verdict.equality import OUTPUTS_EQUAL_CONTROL, judge_equality
 from draftgate.verdict.exact_cell import EXACT_METRICS, judge_exact_cell
@@ -18,7 +18,7 @@ from draftgate.verdict.kinds import VerdictKind
 from draftgate.verdict.lengths import length_shift
 from draftgate.verdict.precondition import precondition
 from draftgate.verdict.rule import TimedRule
-from draftgate.verdict.stages import STAGE_METRICS, StageSamples, judge_share
+from draftgate.verdict.stages import STAGE_METRICS, judge_share
 from draftgate.verdict.timed import judge_timed
 from draftgate.verdict.verdict import Verdict
 

@@ -20,8 +20,7 @@ from draftgate.verdict.rule import TimedRule, kind_of, weighed
 from draftgate.verdict.verdict import Verdict
 
 CONFIRMABLE = frozenset({VerdictKind.SUSPECT, VerdictKind.REGRESSED})
-"""Timed screenings that turn a gate red only behind a second, independent test. Not UNSTABLE: both
-tests are then needed for a false alarm, so that at most alpha^2 of equal gates are red."""
+"""Timed screenings that found a loss: the pairs are a second test of it."""
 
 
 def needs_confirmation(screened: Verdict) -> bool:
@@ -41,7 +40,8 @@ def judge_confirmation(
     ``pairs``: one inner sequence for each pair of process starts. ``cause``: of candidate against
     reference, kept where that is a regression.
 
-    - REGRESSED: the loss exceeds the limit, and p survives Bonferroni over ``rule.family_size``.
+    - REGRESSED: the loss exceeds the limit, and p survives Bonferroni over ``rule.family_size`` at
+      ``rule.pairs_alpha``.
     - BASELINE_DRIFT: no such loss, and the reference is itself below the stored baseline by more
       than the limit.
     - OK: no such loss, and the reference is where the baseline is.
@@ -53,7 +53,7 @@ def judge_confirmation(
     The verdict's ``value`` and ``baseline`` are the medians of candidate and reference. Raises
     ValueError on a screened verdict without a limit in (0, 1).
     """
-    rule = (rule or TimedRule()).confirmed_by_pairs()
+    rule = (rule or TimedRule()).for_pairs()
     sessions = [session for session in pairs if session]
     count = sum(map(len, sessions))
     values = [value for session in sessions for pair in session for value in pair]

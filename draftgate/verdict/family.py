@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
+from draftgate.engine.drafts import is_scripted
 from draftgate.measure.metrics import RELATIVE_TO_CONTROL
 from draftgate.verdict.noise import NoiseModel
 from draftgate.verdict.rule import TimedRule
@@ -40,6 +41,8 @@ def _has(cell: Cell, metric: str) -> bool:
     """A control neither speeds up nor drafts; only a staged cell has a stage's share."""
     if cell.scenario.is_control and metric in OF_DRAFTING:
         return False
+    if is_scripted(cell.scenario.variant.speculative_config):
+        return False  # replayed for the bound, compared with nothing
     return cell.staged if metric in STAGE_METRICS else cell.timed
 
 

@@ -6,7 +6,9 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from draftgate.engine.drafts import is_scripted
 from draftgate.verdict.equality import OUTPUTS_EQUAL_CONTROL
+from draftgate.verdict.reference import RUNS
 from draftgate.verdict.stages import STAGE_METRICS
 
 if TYPE_CHECKING:
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     from draftgate.profile.model import Profile
 
 IDENTITIES = "identities"
+KV_BYTES = "kv_bytes_per_token"
+UPPER_BOUND = "upper_bound"
 
 ALWAYS = frozenset({IDENTITIES, "outputs", "tokens_per_step"})
 DRAFTING = frozenset(
@@ -22,12 +26,14 @@ DRAFTING = frozenset(
         OUTPUTS_EQUAL_CONTROL,
     }
 )
-TIMED = frozenset({"output_throughput"})
+TIMED = frozenset({"output_throughput", KV_BYTES})
 TIMED_DRAFTING = frozenset({"speedup"})
 STAGED_DRAFTING = frozenset({"draft_share"})
 STAGED = frozenset(STAGE_METRICS) - STAGED_DRAFTING
 WHERE_LIMITED = frozenset({"mean_ttft_ms", "mean_tpot_ms", "step_time_ms"})
 """Timed metrics that are judged where the profile gives them a limit."""
+WITHOUT_STORE = frozenset({IDENTITIES, KV_BYTES, UPPER_BOUND, OUTPUTS_EQUAL_CONTROL, RUNS})
+"""What is judged without a stored baseline, so that updating baselines excuses nothing of it."""
 
 Manifest = Mapping[str, frozenset[str]]
 """Cell id -> metrics that must be judged, in the profile's order."""
@@ -38,6 +44,8 @@ def required_metrics(cell: Cell, limited: Collection[str] = ()) -> frozenset[str
 
     ``limited``: the metrics that have a limit.
     """
+    if is_scripted(cell.scenario.variant.speculative_config):
+        return frozenset({UPPER_BOUND})
     drafts, timed = not cell.scenario.is_control, cell.timed
     return ALWAYS.union(
         DRAFTING if drafts else (),

@@ -56,6 +56,24 @@ def settle_timed(
     return judge_confirmation(screened, pairs, rule=rule, cause=cause)
 
 
+def settle_share(screened: Verdict, against: Verdict) -> Verdict:
+    """A stage's share by the baseline, beside the one by the reference's stage times (``against``).
+
+    A rise against the reference fails where it is sure, and is UNSTABLE where it may be chance. A
+    rise against the baseline alone is the machine's: BASELINE_DRIFT.
+    """
+    evidence = _joined(against.evidence, "against the reference")
+    if against.verdict is VerdictKind.SUSPECT:
+        return replace(against, verdict=VerdictKind.UNSTABLE, evidence=evidence, cause="")
+    drifted = needs_confirmation(screened) and against.verdict is not VerdictKind.REGRESSED
+    if drifted and against.verdict in (VerdictKind.OK, VerdictKind.IMPROVED):
+        stored = f"{spelled(screened.baseline)} by the baseline"
+        return replace(
+            against, verdict=VerdictKind.BASELINE_DRIFT, evidence=_joined(stored, evidence)
+        )
+    return replace(against, evidence=evidence)
+
+
 def settle_exact(screened: Verdict, against: Verdict) -> Verdict:
     """An exact verdict by the baseline, beside the one by the reference's own value (``against``).
 

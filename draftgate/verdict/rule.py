@@ -19,14 +19,16 @@ from draftgate.verdict.verdict import Verdict
 class TimedRule:
     """``alpha``: significance. ``power``: of the smallest detectable change.
 
-    ``family_alpha``: chance that any of an equal gate's comparisons is red by itself, without a
-    reference; pairs against one are the second test, and take ``alpha`` (`confirmed_by_pairs`).
+    ``family_alpha``: chance that any of an equal gate's comparisons is red by the screening;
+    ``pairs_alpha``: likewise by pairs beside a reference (`for_pairs`). Lower, because what the
+    screening is unsure of is tested a second time.
     ``family_size``: comparisons of the manifest (cells x judged timed metrics), selected or not.
     ``implausible_gain``: relative. ``min_rounds``: of either side.
     """
 
     alpha: float = 0.05
     family_alpha: float = 0.01
+    pairs_alpha: float = 0.002
     power: float = 0.8
     family_size: int = 1
     implausible_gain: float = 0.20
@@ -38,9 +40,9 @@ class TimedRule:
         """What a p must be below to fail by itself."""
         return self.family_alpha / self.family_size
 
-    def confirmed_by_pairs(self) -> TimedRule:
-        """The rule for pairs that follow a screening."""
-        return replace(self, family_alpha=self.alpha)
+    def for_pairs(self) -> TimedRule:
+        """The rule for pairs beside a reference."""
+        return replace(self, family_alpha=self.pairs_alpha)
 
 
 def kind_of(

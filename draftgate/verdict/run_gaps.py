@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 from draftgate.profile.shards import Shard, ShardError
 from draftgate.verdict.evidence import Evidence
@@ -14,8 +15,8 @@ from draftgate.verdict.evidence import Evidence
 class Expected:
     """The profile that the runs must belong to.
 
-    ``manifest``: its hash. ``fingerprint``: the hardware it declares; empty: any. ``commit``: the
-    full hash, or its beginning, that was to be measured; empty: any.
+    ``manifest``: its hash. ``fingerprint``: pattern of the hardware it declares; empty: any.
+    ``commit``: the full hash, or its beginning, that was to be measured; empty: any.
     """
 
     profile: str
@@ -38,7 +39,7 @@ def _own_gaps(expected: Expected, run: Evidence) -> Iterator[str]:
         yield f"{run.source} names no profile: it holds no perf run, or one that measured nothing"
     elif facts.manifest != expected.manifest:
         yield f"{run.source} belongs to {_other_profile(expected, run)}"
-    if expected.fingerprint and facts.fingerprint != expected.fingerprint:
+    if expected.fingerprint and not fnmatchcase(facts.fingerprint, expected.fingerprint):
         yield (
             f"{run.source} was measured on {facts.fingerprint or 'an unnamed machine'}, "
             f"the profile is for {expected.fingerprint}"
@@ -48,6 +49,8 @@ def _own_gaps(expected: Expected, run: Evidence) -> Iterator[str]:
             f"{run.source} was measured on commit {facts.commit or 'unknown'}, "
             f"not on {expected.commit}"
         )
+    elif expected.commit and facts.commit.endswith("-dirty"):
+        yield f"{run.source} was measured with uncommitted changes on {expected.commit}"
     if facts.keyword:
         yield f"{run.source} ran under -k {facts.keyword!r}"
     elif facts.deselected:

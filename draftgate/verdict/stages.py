@@ -6,11 +6,10 @@ where another stage got cheaper, unlike milliseconds. A loss is what both say.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
-from draftgate.measure.sessions import Sessions, median_of
-from draftgate.measure.stages import STAGES
+from draftgate.measure.sessions import median_of
+from draftgate.measure.stages import STAGES, StageSamples
 from draftgate.verdict.kinds import VerdictKind
 from draftgate.verdict.rule import TimedRule
 from draftgate.verdict.timed import judge_timed
@@ -18,9 +17,6 @@ from draftgate.verdict.verdict import Verdict
 
 STAGE_METRICS = {f"{stage}_share": stage for stage in STAGES}
 """Metric -> the stage it judges."""
-
-StageSamples = Mapping[str, Sessions]
-"""Stage -> milliseconds a decode step: a sequence a session, a value a group of steps."""
 
 
 def judge_share(

@@ -31,9 +31,11 @@ def environment(**changes: str) -> dict[str, str]:
 
 
 def run_script(
-    name: str, *arguments: str, cwd: Path, **env: str
+    name: str, *arguments: str, cwd: Path, DRAFTGATE_COMMIT: str | None = "", **env: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run a script of `ci/scripts` as CI does."""
+    """Run a script of `ci/scripts` as CI does; the projects here are no checkouts of a commit."""
+    if DRAFTGATE_COMMIT is not None:
+        env["DRAFTGATE_COMMIT"] = DRAFTGATE_COMMIT
     return subprocess.run(
         [str(SCRIPTS / name), *arguments],
         cwd=cwd,

@@ -67,12 +67,19 @@ def test_a_whole_run_is_judged_and_summarised(judged: Path) -> None:
 
 
 def test_a_run_of_another_commit_is_incomplete(repository: Path) -> None:
-    done = run_script("judge.sh", "out", cwd=repository)
+    done = run_script("judge.sh", "out", cwd=repository, DRAFTGATE_COMMIT=None)
     assert done.returncode == 3
     head = git(repository, "rev-parse", "HEAD").strip()
     assert f"was measured on commit unknown, not on {head}" in done.stdout
-    anywhere = run_script("judge.sh", "out", cwd=repository, DRAFTGATE_COMMIT="")
+    anywhere = run_script("judge.sh", "out", cwd=repository)
     assert "was measured on commit" not in anywhere.stdout
+
+
+def test_a_checkout_that_git_does_not_know_is_a_tool_error(measured: Path) -> None:
+    """Else any run of any commit would do."""
+    done = run_script("judge.sh", "out", cwd=measured, DRAFTGATE_COMMIT=None)
+    assert done.returncode == 1
+    assert "set DRAFTGATE_COMMIT" in done.stderr
 
 
 def test_a_missing_shard_is_incomplete(measured: Path) -> None:
@@ -164,6 +171,21 @@ def test_baselines_are_proposed_as_a_pull_request(
     files = git(repository.parent / "origin.git", "ls-tree", "-r", "--name-only", branch)
     assert "baselines/portable/x86-avx2-fp32/llama-tiny/none.json" in files.split()
     assert "baselines" not in git(repository.parent / "origin.git", "ls-tree", "main")
+
+
+def test_what_was_refused_stands_in_the_pull_request(
+    repository: Path, stub: Stub, tmp_path: Path
+) -> None:
+    fresh = Path(shutil.copytree(Path(__file__).parents[2] / "baselines", tmp_path / "fresh"))
+    refused = tmp_path / "refused.txt"
+    refused.write_text("baseline not written: a/b/c/bs1 (box): too noisy\n")
+    path = f"{stub('gh')}{os.pathsep}{os.environ['PATH']}"
+    env = {"PATH": path, "DRAFTGATE_PROFILE": "cpu", "REFUSED": str(refused)}
+    assert run_script("propose_baselines.sh", str(fresh), cwd=repository, **env).returncode == 0
+    # All refused the next time: nothing changed, and that is not what was asked for.
+    done = run_script("propose_baselines.sh", str(fresh), cwd=repository, **env)
+    assert done.returncode == 1
+    assert "a/b/c/bs1 (box): too noisy" in done.stderr
 
 
 def test_nothing_new_is_not_proposed(repository: Path, stub: Stub, tmp_path: Path) -> None:

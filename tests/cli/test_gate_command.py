@@ -43,7 +43,7 @@ def test_a_green_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert gate(*green()) == 0
     assert capsys.readouterr().out.splitlines() == [
         "PASS: all 8 cells of profile small are judged, none is worse.",
-        "verdicts: 49 OK",
+        "verdicts: 52 OK",
     ]
 
 
@@ -79,7 +79,7 @@ def test_json_is_one_object(capsys: pytest.CaptureFixture[str]) -> None:
     assert record["findings"] == [
         {"cell": "tiny/none/gsm8k/bs2", "status": "worse", "text": "REGRESSED by 7 %"}
     ]
-    assert len(record["verdicts"]) == 49
+    assert len(record["verdicts"]) == 52
 
 
 def test_markdown_starts_with_the_verdict_and_folds_what_is_fine(

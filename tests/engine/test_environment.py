@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from draftgate.engine.environment import ISA_PIN, child_environment
+from draftgate.engine.environment import HUGE_PAGES, ISA_PIN, child_environment
 from draftgate.engine.placement import Placement, place
 from draftgate.engine.spec import EngineSpec
 
@@ -28,8 +28,14 @@ def test_a_cpu_engine_keeps_to_its_cores_and_does_not_spin() -> None:
     assert env["OMP_NUM_THREADS"] == env["NUMBA_NUM_THREADS"] == "2"
     assert env["KMP_AFFINITY"].endswith("proclist=[2,5]")
     assert int(env["KMP_BLOCKTIME"]) <= 5
+    assert env["GLIBC_TUNABLES"] == HUGE_PAGES
     assert env["LD_PRELOAD"] == "/venv/lib/libiomp5.so"
     assert env["VLLM_ENABLE_V1_MULTIPROCESSING"] == "0"
+
+
+def test_tunables_of_the_user_hold_too() -> None:
+    env = environment({"GLIBC_TUNABLES": "glibc.malloc.check=3"})
+    assert env["GLIBC_TUNABLES"] == f"{HUGE_PAGES}:glibc.malloc.check=3"
 
 
 def test_the_instruction_set_is_pinned_unless_asked_otherwise() -> None:

@@ -10,7 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from draftgate.engine.conversions import token_scores
+from draftgate.engine.conversions import token_gaps, token_scores
 from draftgate.lossless.constraints import Setting, constrain
 
 
@@ -47,6 +47,11 @@ def test_scores_are_sums_over_the_vocabulary(
         assert score.below_id == pytest.approx(row[:token].sum(), abs=1e-6)
         raw = logprobs[position - 1]
         assert score.gap == pytest.approx(raw.max() - raw[token], abs=1e-5)
+    narrow = tensors(logits, text)
+    narrow.logprobs = narrow.logprobs[:, :2]  # as vLLM reports the likeliest alone
+    assert [s.gap for s in token_gaps(narrow, start)] == pytest.approx(
+        [s.gap for s in scores], abs=1e-5
+    )
 
 
 def test_equally_likely_tokens_share_no_interval() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+import sysconfig
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -76,14 +77,33 @@ def run(pytester: pytest.Pytester, project: Path, engines: FakeEngines) -> Run:
 
 @pytest.fixture(scope="session")
 def another_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The Python of a virtual environment of its own, with the packages of this one."""
-    this, other = Path(sys.prefix), tmp_path_factory.mktemp("another")
-    shutil.copy(this / "pyvenv.cfg", other)
-    (other / "lib").symlink_to(this / "lib")
-    (other / "bin").mkdir()
-    python = other / "bin" / "python"
-    python.symlink_to(Path(sys.executable).resolve())
+    """The Python of a virtual environment with a vLLM of its own, and this one's other packages.
+
+    The vLLM is a name only: the engines are fakes.
+    """
+    python, packages = environment(tmp_path_factory.mktemp("another"))
+    (packages / "vllm").mkdir()
+    (packages / "vllm" / "__init__.py").touch()
     return python
+
+
+@pytest.fixture(scope="session")
+def borrowing_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of a virtual environment of its own, whose vLLM is this one's."""
+    return environment(tmp_path_factory.mktemp("borrowing"))[0]
+
+
+def environment(folder: Path) -> tuple[Path, Path]:
+    """Python and packages of a virtual environment that borrows this one's packages."""
+    this = Path(sysconfig.get_path("purelib"))
+    shutil.copy(Path(sys.prefix) / "pyvenv.cfg", folder)
+    packages = folder / this.relative_to(sys.prefix)
+    packages.mkdir(parents=True)
+    (packages / "borrowed.pth").write_text(f"{this}\n")
+    (folder / "bin").mkdir()
+    python = folder / "bin" / "python"
+    python.symlink_to(Path(sys.executable).resolve())
+    return python, packages
 
 
 @pytest.fixture

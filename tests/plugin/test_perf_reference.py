@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+import sysconfig
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -63,20 +64,20 @@ def test_pairs_are_spread_over_starts_in_turn_first_and_second(
     run: Run, engines: FakeEngines, load: Load, project: Path, reference: str
 ) -> None:
     profile = project / "small.toml"
-    plan = "[plan]\nreference_pairs = 10\nreference_starts = 4\n"
+    plan = "[plan]\nreference_pairs = 16\nreference_starts = 4\n"
     profile.write_text(f"{profile.read_text()}\n{plan}")
     result = run(reference, *ONE_CELL)
     assert result.ret == 0, result.stdout.str()
-    result.stdout.fnmatch_lines(["*; *in 10 pairs of 4 starts: 2"])
+    result.stdout.fnmatch_lines(["*; *in 16 pairs of 4 starts: 2"])
     started = [host.label.removesuffix(ARM) for host in engines if host.label.endswith(ARM)]
     ours, theirs = "", "reference/"
     assert started[2:] == [ours, theirs, theirs, ours] * 2  # after those that screened
     assert sorted(engines.running) == []
     starts = load("results/1/pairs/tiny-ngram-k3-gsm8k-bs2.json")["starts"]
-    assert [len(pairs["output_throughput"]) for pairs in starts] == [2, 2, 3, 3]
+    assert [len(pairs["output_throughput"]) for pairs in starts] == [4] * 4
     assert load("results/1/run.json")["reference"]["starts"] == 4
     timed = [v for v in load("results/1/verdicts.json") if v["metric"] in TIMED]
-    assert {v["n"] for v in timed} == {10}
+    assert {v["n"] for v in timed} == {16}
 
 
 def test_an_equally_slow_reference_is_a_drift_of_the_baseline(
@@ -159,6 +160,85 @@ def test_a_variant_that_does_not_run_on_the_reference_is_a_verdict_that_passes(
     result.stdout.fnmatch_lines([f"IMPROVED {CELL} runs; does not run on the reference*"])
 
 
+def test_a_reference_that_ran_and_then_dies_is_no_word_on_where_it_runs(
+    run: Run, engines: FakeEngines, load: Load, reference: str
+) -> None:
+    engines[f"reference/{ARM}"].fails_at = {3: died(f"reference/{ARM}")}
+    lines = first_lines(run(reference, *ONE_CELL))
+    assert {f"test_{metric}[tiny-ngram-k3-gsm8k-bs2]" for metric in TIMED} <= set(lines)
+    assert all(line.startswith(f"INVALID {CELL} ") for line in lines.values())
+    assert all("on vllm " in line and "killed by SIGKILL" in line for line in lines.values())
+    assert "runs" not in kinds(load, 1)
+
+
+def test_starts_that_were_finished_have_their_say(
+    run: Run, engines: FakeEngines, load: Load, project: Path, reference: str
+) -> None:
+    """Of four starts the third and its second try fail."""
+    plan = "[plan]\nreference_pairs = 16\nreference_starts = 4\n"
+    (project / "small.toml").write_text(f"{(project / 'small.toml').read_text()}\n{plan}")
+    engines[ARM].slower = 1.4
+    label = f"reference/{ARM}"
+    fates = iter([None] * 3 + [died(label, "start-up")] * 99)  # the screening's start, two of pairs
+    engines[label].fails_at = FatesAtStart(fates)
+    lines = first_lines(run(reference, *ONE_CELL))
+    line = lines["test_output_throughput[tiny-ngram-k3-gsm8k-bs2]"]
+    assert line.startswith(f"REGRESSED {CELL}")
+    assert "n=8 pairs of 2 starts" in line
+
+
+class FatesAtStart(dict[int, BaseException]):
+    """In place of ``fails_at``: what each start-up meets, in turn."""
+
+    def __init__(self, fates: Iterator[BaseException | None]) -> None:
+        self._fates = fates
+
+    def get(self, number: int, default: Any = None) -> Any:
+        return next(self._fates) if number == 0 else default
+
+
+def dearer_verification(record: Any) -> Any:
+    """Verification takes half as long again, and with it the step."""
+    if record.stages is None:
+        return record
+    more = [0.5 * ms for ms in record.stages.verify_ms]
+    longer = {
+        name: tuple(a + b for a, b in zip(getattr(record.stages, name), more, strict=True))
+        for name in ("verify_ms", "step_ms")
+    }
+    stages = record.stages.model_copy(update=longer)
+    return record.model_copy(update={"stages": stages, "wall_s": record.wall_s + sum(more) / 1000})
+
+
+@pytest.fixture
+def staged(project: Path) -> None:
+    """The profile times the stages and limits verification's share."""
+    profile = project / "small.toml"
+    text = profile.read_text().replace("[limits]", "[limits]\nverify_share = 0.1")
+    profile.write_text(f"{text}\n[plan]\nstages = true\n")
+
+
+@pytest.mark.usefixtures("staged")
+@pytest.mark.parametrize(("theirs_too", "kind"), [(False, "REGRESSED"), (True, "BASELINE_DRIFT")])
+def test_a_stages_share_is_settled_by_the_references_stages(
+    run: Run, engines: FakeEngines, load: Load, reference: str, theirs_too: bool, kind: str
+) -> None:
+    assert run("--update-baselines").ret == 0
+    for label in (ARM, f"reference/{ARM}")[: 1 + theirs_too]:
+        engines[label].alter = dearer_verification
+    result = run(reference, *ONE_CELL)
+    assert kinds(load, 2)["verify_share"] == kind
+    assert result.ret == (0 if theirs_too else 1)
+
+
+@pytest.mark.usefixtures("staged")
+def test_a_stages_share_without_baseline_is_judged_beside_the_reference(
+    run: Run, engines: FakeEngines, load: Load, reference: str
+) -> None:
+    assert run(reference, *ONE_CELL).ret == 0
+    assert kinds(load, 1)["verify_share"] == "OK"
+
+
 def test_a_variant_that_runs_nowhere_is_invalid(
     run: Run, engines: FakeEngines, reference: str
 ) -> None:
@@ -211,8 +291,26 @@ def test_the_results_hold_both_sides(
 def test_the_environment_under_test_is_no_reference(run: Run, engines: FakeEngines) -> None:
     result = run(f"--perf-reference={sys.executable}")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: --perf-reference *: is the environment under test*"])
+    result.stderr.fnmatch_lines(["ERROR: --perf-reference *: runs the vLLM under test (*"])
     assert not engines.hosts
+
+
+def test_an_environment_that_borrows_the_vllm_under_test_is_no_reference(
+    run: Run, engines: FakeEngines, borrowing_python: Path
+) -> None:
+    """Another prefix, the same code: every loss would be on both sides."""
+    result = run(f"--perf-reference={borrowing_python}")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: --perf-reference *: runs the vLLM under test (*"])
+
+
+def test_a_vllm_that_the_path_brings_along_is_no_reference(
+    run: Run, engines: FakeEngines, reference: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", sysconfig.get_path("purelib"))
+    result = run(reference)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: --perf-reference *mind PYTHONPATH*"])
 
 
 @pytest.mark.parametrize(

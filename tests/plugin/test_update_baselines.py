@@ -96,6 +96,15 @@ def test_outputs_that_differ_from_the_controls_make_no_baseline(
     )
 
 
+def test_outputs_equal_but_for_near_ties_make_a_baseline(
+    run: Run, engines: FakeEngines, project: Path
+) -> None:
+    engines["tiny/ngram-k3"].alter = unequal
+    engines["tiny/none"].gap = 0.0005
+    assert run("--update-baselines", "-k", "tiny-ngram-k3-sharegpt").ret == 0
+    assert "portable/x86-avx2-fp32/tiny/ngram-k3.json" in baseline_files(project)
+
+
 def test_a_run_with_a_failing_test_writes_nothing(
     run: Run, engines: FakeEngines, project: Path
 ) -> None:

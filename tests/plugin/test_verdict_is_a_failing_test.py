@@ -136,19 +136,37 @@ def test_lost_acceptance_is_seen_by_acceptance_and_throughput(
     assert re.match(r"step time unchanged, tokens per step -\d\d\.\d %", cause)
 
 
-def test_an_unequal_output_names_request_and_token(run: Run, engines: FakeEngines) -> None:
-    def unequal(record: Any) -> Any:
-        first, second, *others = record.requests
-        tokens = (*second.output_token_ids[:5], 999, *second.output_token_ids[6:])
-        changed = second.model_copy(update={"output_token_ids": tokens})
-        return record.model_copy(update={"requests": (first, changed, *others)})
+def unequal(record: Any) -> Any:
+    """The second request's output has another token at position 5."""
+    first, second, *others = record.requests
+    tokens = (*second.output_token_ids[:5], 999, *second.output_token_ids[6:])
+    changed = second.model_copy(update={"output_token_ids": tokens})
+    return record.model_copy(update={"requests": (first, changed, *others)})
 
+
+def test_an_unequal_output_names_request_and_token(run: Run, engines: FakeEngines) -> None:
     engines["tiny/ngram-k3"].alter = unequal
     result = run("-k", ARM)
     [(test, line)] = first_lines(result).items()
     assert test == f"test_outputs_equal_control[{ARM}]"
     assert line.startswith(f"REGRESSED {CELL} outputs_equal_control 3 -> 2 identical outputs")
     assert "gsm8k-0001 at token 5: 999 instead of" in line
+    assert "5 nats below the likeliest" in line
+
+
+def test_an_output_that_parts_at_a_near_tie_passes_and_says_so(
+    run: Run, engines: FakeEngines, load: Callable[[str], Any]
+) -> None:
+    engines["tiny/ngram-k3"].alter = unequal
+    engines["tiny/none"].gap = 0.0005  # the target's engine is asked; it computes in float32
+    result = run("-k", ARM)
+    assert result.ret == 0, result.stdout.str()
+    [said] = [v for v in load("results/1/verdicts.json") if v["metric"] == "outputs_equal_control"]
+    assert (said["verdict"], said["value"], said["baseline"]) == ("OK", 2, 3)
+    result.stdout.fnmatch_lines(["OK * outputs_equal_control *1 near-ties of up to 0.0005 nats*"])
+    block = load(f"results/1/cells/{ARM}.json")["draftgate"]["outputs_equal_control"]
+    assert (block["equal"], block["tolerance"]) == (False, 0.001)
+    assert block["differences"][0]["gap"] == 0.0005
 
 
 def lose_a_count(record: Any) -> Any:

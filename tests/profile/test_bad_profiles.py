@@ -45,6 +45,12 @@ FAULTS = [
     # change, key, words of the message
     (edit("sede", 1), "sede", ["unknown key", "seed"]),
     (edit("plan", {"round": 1}), "plan.round", ["unknown key", "did you mean 'rounds'"]),
+    (edit("plan", {"reference_starts": 3}), "plan.reference_starts", ["odd", "even number"]),
+    (
+        edit("plan", {"reference_starts": 4, "reference_pairs": 10}),
+        "plan.reference_pairs",
+        ["not balanced", "a multiple of 8"],
+    ),
     (edit("limits", {"speedups": 0.1}), "limits.speedups", ["did you mean 'speedup'"]),
     (edit("limits", {"speedup": 0}), "limits.speedup", ["found:   0", "greater than 0"]),
     (edit("targets.0.modle", "x"), f"{TINY}.modle", ["did you mean 'model'"]),

@@ -45,7 +45,10 @@ def test_a_loss_against_the_reference_is_regressed():
     assert verdict.line().startswith(
         "REGRESSED t/v/w/bs1 output_throughput 100.0 -> 93.00 (-7.0 %, 95 % CI "
     )
-    assert "n=12 pairs of 3 starts, limit -3 %, against the reference; baseline 100.0)" in verdict.line()
+    assert (
+        "n=12 pairs of 3 starts, limit -3 %, against the reference; baseline 100.0)"
+        in verdict.line()
+    )
     assert verdict.line().endswith("; step time +7.5 %")
 
 
@@ -73,7 +76,7 @@ def test_times_regress_upwards():
 
 
 def test_a_loss_that_may_be_chance_among_many_cells_is_listed_not_failed():
-    one_start = pairs(0.965, 100.0, starts=1)
+    one_start = pairs(0.95, 100.0, starts=1)
     noise = NoiseModel(start_sd_floor=0.01)
     assert kind(SUSPECT, one_start, TimedRule(noise=noise)) is VerdictKind.REGRESSED
     verdict = judge_confirmation(SUSPECT, one_start, rule=replace(RULE, noise=noise))

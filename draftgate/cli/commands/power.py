@@ -62,9 +62,7 @@ def power(
     reference: Annotated[
         bool, typer.Option(help="Confirm suspects against a reference, as --perf-reference does.")
     ] = True,
-    rounds: Annotated[
-        int | None, typer.Option(min=3, help="Timed rounds of a cell.")
-    ] = None,
+    rounds: Annotated[int | None, typer.Option(min=3, help="Timed rounds of a cell.")] = None,
     starts: Annotated[
         int | None,
         typer.Option(min=1, help="Process starts of either side that confirm a suspect."),

@@ -1,8 +1,9 @@
 """Whole gates on a simulated engine: screen against a baseline, Bonferroni, paired confirmation.
 
-The rules are those of real gates (`CellJudge`, `judge_confirmation`); only the numbers are drawn.
-A cell whose estimate is within its limit cannot be red by them, so it is not sent through: the
-test of this module sends all and finds the same gates red.
+The rules are those of real gates (`CellJudge`, `settle_timed`); only the numbers are drawn. What
+decides is the last test, the pairs beside a reference or else the screening: a cell that it
+estimates within its limit cannot be red, so it is not sent through. The test of this module sends
+all and finds the same gates red.
 """
 
 from __future__ import annotations
@@ -21,15 +22,16 @@ from draftgate.profile.cells import Cell
 from draftgate.profile.model import Profile
 from draftgate.verdict.cause import Factors
 from draftgate.verdict.cell import CellJudge
-from draftgate.verdict.confirm import judge_confirmation, needs_confirmation
 from draftgate.verdict.exact_cell import EXACT_METRICS
 from draftgate.verdict.facts import CellFacts
 from draftgate.verdict.family import manifest_comparisons, rule_of
 from draftgate.verdict.kinds import FailurePolicy
 from draftgate.verdict.noise import log_gain
+from draftgate.verdict.paired import PairedSessions
 from draftgate.verdict.power.engine_noise import EngineNoise
 from draftgate.verdict.power.fault import Fault, FaultError
 from draftgate.verdict.power.speeds import Array, Speeds, draw, session_estimate
+from draftgate.verdict.reference import settle_timed, wants_pairs
 from draftgate.verdict.verdict import Verdict
 
 WORKLOAD = "0" * 64
@@ -81,11 +83,8 @@ class SimulatedGate:
             for sessions in (self.design.baseline_sessions, 1)
         )
         candidate = self._slowed(candidate)
-        suspects = self._suspects(baseline, candidate)
-        return [
-            self._outcome(_Draw(baseline, candidate, gate), suspects[gate], random)
-            for gate in range(gates)
-        ]
+        draws = (_Draw(baseline, candidate, gate) for gate in range(gates))
+        return [self._outcome(drawn, random) for drawn in draws]
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
@@ -130,45 +129,36 @@ class SimulatedGate:
             speedup=candidate.speedup - shaped,
         )
 
-    def _suspects(self, baseline: Speeds, candidate: Speeds) -> list[list[tuple[int, str]]]:
-        """For each gate the comparisons that may be red."""
-        gates = candidate.throughput.shape[0]
-        if self.send_all:
-            return [list(self._comparisons)] * gates
-        found: list[list[tuple[int, str]]] = [[] for _ in range(gates)]
-        moved = {
-            metric: session_estimate(_logs(candidate, metric))
-            - session_estimate(_logs(baseline, metric))
-            for metric in LEVEL
-        }
-        limits = self.profile.limits.stated()
-        for cell, metric in self._comparisons:
-            beyond = log_gain(-limits[metric], True) + ROUNDING
-            for gate in np.flatnonzero(moved[metric][:, cell] < beyond):
-                found[gate].append((cell, metric))
-        return found
-
-    def _outcome(
-        self, drawn: _Draw, suspects: list[tuple[int, str]], random: np.random.Generator
-    ) -> Outcome:
+    def _outcome(self, drawn: _Draw, random: np.random.Generator) -> Outcome:
         red = list(self._exact_reds)
-        for cell, metric in suspects:
-            verdict, factors = self._judged(drawn, cell, metric, random)
+        pairs = self._pairs(drawn, random) if self.design.reference else None
+        for cell, metric, paired in self._sent(drawn, pairs):
+            verdict, factors = self._judged(drawn, cell, metric, paired)
             if verdict.fails(FailurePolicy(suspect=self.design.reference)):
                 red.append((cell, factors))
         right = any(cell in self._hit and self.fault.named_by(factors) for cell, factors in red)
         return Outcome(bool(red), right)
 
+    def _sent(
+        self, drawn: _Draw, pairs: _Pairs | None
+    ) -> Iterator[tuple[int, str, PairedSessions]]:
+        """The comparisons that may be red, each with its pairs."""
+        limits = self.profile.limits.stated()
+        for index, (cell, metric) in enumerate(self._comparisons):
+            moved = drawn.moved(cell, metric) if pairs is None else pairs.moved(index)
+            if self.send_all or moved < log_gain(-limits[metric], True) + ROUNDING:
+                yield cell, metric, () if pairs is None else pairs.sessions(index)
+
     def _judged(
-        self, drawn: _Draw, cell: int, metric: str, random: np.random.Generator
+        self, drawn: _Draw, cell: int, metric: str, paired: PairedSessions
     ) -> tuple[Verdict, Factors]:
         judge = self._judge(cell, drawn.samples(cell, baseline=False), drawn.samples(cell))
         screened = judge.judge(metric)
         factors = judge.factors(metric)
-        if not (self.design.reference and needs_confirmation(screened)):
+        if not (self.design.reference and wants_pairs(screened)):
             return screened, factors
-        pairs = self._pairs(cell, metric, drawn, random)
-        verdict = judge_confirmation(screened, pairs, rule=judge.rule, cause=factors.text())
+        limit = self.profile.limits.stated()[metric]
+        verdict = settle_timed(screened, paired, limit, True, rule=judge.rule, cause=factors.text())
         return verdict, factors
 
     def _judge(
@@ -203,39 +193,52 @@ class SimulatedGate:
             if any(judge.judge(metric.name).fails() for metric in EXACT_METRICS):
                 yield cell, judge.factors("output_throughput")
 
-    def _pairs(
-        self, cell: int, metric: str, drawn: _Draw, random: np.random.Generator
-    ) -> list[list[tuple[float, float]]]:
+    def _pairs(self, drawn: _Draw, random: np.random.Generator) -> _Pairs:
         """Rounds of candidate and reference beside each other; the machine's shift hits both.
 
         A single start of the candidate's is the one that was screened: its engine is still there.
         """
-        slow = self.fault.log_slowdown if cell in self._hit else 0.0
-        level = math.log(LEVEL[metric])
-        if metric == "output_throughput":
-            level += drawn.machine_shift
-        starts = self._starts(metric, random)
-        if self.design.confirm_sessions == 1:
-            starts[0] = self._screened_start(drawn, cell, metric)
-        candidate = level - slow + starts + self._rounds(metric, random)
-        reference = level + self._starts(metric, random) + self._rounds(metric, random)
-        return [
-            list(zip(*both, strict=True))
-            for both in zip(np.exp(candidate).tolist(), np.exp(reference).tolist(), strict=True)
-        ]
+        design, found = self.design, self._comparisons
+        engines = np.array([_engines(metric) for _, metric in found])[:, None, None]
+        slow = [self.fault.log_slowdown if cell in self._hit else 0.0 for cell, _ in found]
+        level = np.array([self._level(drawn, metric) for _, metric in found])[:, None, None]
+        starts = (len(found), design.confirm_sessions, 1)
+        rounds = (len(found), design.confirm_sessions, design.confirm_pairs)
+
+        def side() -> tuple[Array, Array]:
+            shifts = random.normal(0, self.noise.session_sd, starts) * engines
+            return shifts, random.normal(0, self.noise.round_sd, rounds) * engines
+
+        (ours, our_rounds), (theirs, their_rounds) = side(), side()
+        if design.confirm_sessions == 1:
+            ours[:, 0, 0] = [self._screened_start(drawn, cell, metric) for cell, metric in found]
+        candidate = level - np.array(slow)[:, None, None] + ours + our_rounds
+        return _Pairs(candidate, level + theirs + their_rounds)
+
+    def _level(self, drawn: _Draw, metric: str) -> float:
+        shift = drawn.machine_shift if metric == "output_throughput" else 0.0
+        return math.log(LEVEL[metric]) + shift
 
     def _screened_start(self, drawn: _Draw, cell: int, metric: str) -> float:
         shift = drawn.start(cell)
         return shift - drawn.start(int(self._controls[cell])) if metric == "speedup" else shift
 
-    def _starts(self, metric: str, random: np.random.Generator) -> Array:
-        """Shifts of the process starts that confirm; a speed-up has those of two engines."""
-        shape = (self.design.confirm_sessions, 1)
-        return random.normal(0, _engines(metric) * self.noise.session_sd, shape)
 
-    def _rounds(self, metric: str, random: np.random.Generator) -> Array:
-        shape = (self.design.confirm_sessions, self.design.confirm_pairs)
-        return random.normal(0, _engines(metric) * self.noise.round_sd, shape)
+@dataclass(frozen=True)
+class _Pairs:
+    """Logs of one gate's pairs: [comparisons, starts, pairs] of either side."""
+
+    candidate: Array
+    reference: Array
+
+    def moved(self, comparison: int) -> float:
+        """Mean log ratio."""
+        return float(np.mean(self.candidate[comparison] - self.reference[comparison]))
+
+    def sessions(self, comparison: int) -> PairedSessions:
+        """As `settle_timed` takes them."""
+        sides = np.exp([self.candidate[comparison], self.reference[comparison]])
+        return [list(zip(*both, strict=True)) for both in zip(*sides.tolist(), strict=True)]
 
 
 @dataclass(frozen=True)
@@ -245,6 +248,14 @@ class _Draw:
     baseline: Speeds
     candidate: Speeds
     gate: int
+
+    def moved(self, cell: int, metric: str) -> float:
+        """Log ratio by the screening's estimates."""
+        now, stored = (
+            float(session_estimate(_logs(side, metric)[self.gate, cell]))
+            for side in (self.candidate, self.baseline)
+        )
+        return now - stored
 
     @property
     def machine_shift(self) -> float:

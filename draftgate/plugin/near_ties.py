@@ -1,0 +1,69 @@
+"""Asks the target whether outputs that differ are near-ties, for the session."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from draftgate.lossless.equality import TOLERANCE, Equality, Text, compare
+
+if TYPE_CHECKING:
+    from draftgate.engine.records import RequestRecord, RoundRecord
+    from draftgate.engine.scores import Scoring, TokenScore
+    from draftgate.measure.agreement import Agreement
+    from draftgate.measure.arms import Arms
+    from draftgate.profile.cells import Cell, Scenario
+
+
+@dataclass(frozen=True)
+class _Target:
+    """A scenario's engine, as `scorer` wants one."""
+
+    arms: Arms
+    scenario: Scenario
+
+    def score(self, scoring: Scoring) -> tuple[tuple[TokenScore, ...], ...]:
+        return self.arms.score(self.scenario, scoring)
+
+
+@dataclass(frozen=True)
+class NearTies:
+    """A `draftgate.measure.session.Weigh` whose judge is the control's engine."""
+
+    arms: Arms
+
+    def __call__(
+        self, cell: Cell, agreement: Agreement, found: RoundRecord, control: RoundRecord
+    ) -> Agreement:
+        """Gaps of all differences. Raises EngineError."""
+        from draftgate.lossless.whole_engine import (
+            scorer,
+        )  # numpy, scipy: only where outputs differ
+
+        info = self.arms.info(cell.scenario.control)
+        tolerance = TOLERANCE.get(info.dtype)
+        if tolerance is None:
+            return agreement
+        requests = [d.request for d in agreement.differences]
+        equality = compare(
+            [_text(i, control.requests[i]) for i in requests],
+            [_text(i, found.requests[i]) for i in requests],
+            scorer(_Target(self.arms, cell.scenario.control)),
+            tolerance=tolerance,
+            longest=info.max_model_len - 1,
+        )
+        return agreement.weighed({i: _gap(equality, str(i)) for i in requests}, tolerance)
+
+
+def _text(index: int, request: RequestRecord) -> Text:
+    return Text(
+        str(index), request.prompt_token_ids, request.output_token_ids, request.finish_reason
+    )
+
+
+def _gap(equality: Equality, name: str) -> float | None:
+    """The largest of a text's partings; None where one of them is no matter of likelihood."""
+    partings = (*equality.near_ties, *equality.divergences)
+    gaps = [parting.gap for parting in partings if parting.name == name]
+    known = [gap for gap in gaps if gap is not None]
+    return max(known) if known and len(known) == len(gaps) else None
