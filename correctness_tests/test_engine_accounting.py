@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from engines import IN_FLIGHT, MAX_MODEL_LEN, Engines, K
 
 from draftgate.engine import DraftPlan, Probe, ProbeRequest, Recording, Sampling, SpecCounters
@@ -44,6 +45,31 @@ def test_each_step_emits_its_accepted_drafts_and_one_token(
         raise LawRefuted(f"reported: {result.counters}, true: {wanted}", "metric")
 
 
+@pytest.mark.parametrize("right", range(K))
+def test_positions_are_counted_as_they_were_accepted(
+    engines: Engines, prompts: Prompts, right: int
+) -> None:
+    """Full windows of which so many tokens are right, every time."""
+    length = 1 + 4 * (right + 1)
+    sampling = Sampling(max_tokens=length, ignore_eos=True)
+    texts = generate(engines["none"], prompts, sampling, in_flight=IN_FLIGHT)
+    longer = tuple(
+        Recording(prompt=r.prompt, output=(*r.output, *[0] * K), accepted=(right,))
+        for r in recordings(texts)
+    )
+    plan = DraftPlan(rule="oracle", recordings=longer, padded=True)
+    _texts, result = run(engines["scripted"], prompts, sampling, in_flight=IN_FLIGHT, drafts=plan)
+    drafts = 4 * len(prompts)
+    wanted = SpecCounters(
+        drafts=drafts,
+        draft_tokens=K * drafts,
+        accepted_tokens=right * drafts,
+        per_position=(drafts,) * right + (0,) * (K - right),
+    )
+    if result.counters != wanted:
+        raise LawRefuted(f"reported: {result.counters}, true: {wanted}", "metric")
+
+
 @known_issue("L5", "v1-engine")
 def test_accepted_tokens_end_with_the_text(engines: Engines, prompts: Prompts) -> None:
     """Drafts agree with the target beyond the end of sequence; no one gets those tokens."""
@@ -56,11 +82,12 @@ def test_accepted_tokens_end_with_the_text(engines: Engines, prompts: Prompts) -
         in_flight=IN_FLIGHT,
         drafts=oracle(beyond),
     )
-    assert any(text.finish_reason == "stop" for text in texts)
-    counters = result.counters
-    assert counters is not None
+    counters, ended = result.counters, sum(text.finish_reason == "stop" for text in texts)
     emitted = sum(len(text.output) for text in texts)
-    assert emitted == len(texts) + counters.drafts + counters.accepted_tokens
+    surplus = len(texts) + counters.drafts + counters.accepted_tokens - emitted if counters else -1
+    if not ended or not 0 <= surplus <= K * ended:  # another fault than the known one
+        pytest.fail(f"{ended} texts ended by themselves, {surplus} tokens too many are reported")
+    assert surplus == 0
 
 
 @known_issue("L4", "v1-engine")
@@ -79,5 +106,6 @@ def test_a_request_keeps_its_drafts_beside_one_at_the_longest_length(
     plan = oracle(standard)
     alone = counted(Probe(requests=tuple(short), drafts=plan), engines)
     beside = counted(Probe(requests=(*short, long), drafts=plan), engines)
-    assert alone.accepted_tokens == alone.draft_tokens
+    if not 0 < alone.accepted_tokens == alone.draft_tokens:  # another fault than the known one
+        pytest.fail(f"the oracle alone is not always right: {alone}")
     assert beside == alone

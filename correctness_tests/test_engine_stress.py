@@ -13,6 +13,7 @@ import pytest
 from engines import MAX_MODEL_LEN, Engines
 
 from draftgate.engine import DraftPlan, Probe, ProbeRequest, ProbeResult, Sampling
+from draftgate.lossless.channels import LawRefuted
 from draftgate.lossless.equality import Text
 from draftgate.lossless.probe_equality import differences
 from draftgate.lossless.whole_engine import Prompts, recordings
@@ -36,6 +37,8 @@ def compare(
         drafts = DraftPlan(rule="ragged", recordings=recordings(texts))
     found = engines[f"{arm}+stress"].probe(wanted.model_copy(update={"drafts": drafts, **probe}))
     assert differences(control, found) == ()
+    if found.counters is None or not found.counters.accepted_tokens:
+        raise LawRefuted(f"no draft was accepted: {found.counters}", "acceptance")
     return found
 
 

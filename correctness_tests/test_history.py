@@ -1,7 +1,9 @@
 """What depends on the text so far sees the accepted drafts as text.
 
 Greedy decoding, so that each token is a function of the rows: penalties, bad words and allowed
-tokens on a window are those of standard decoding, one token at a time.
+tokens on a window are those of standard decoding, one token at a time. So is sampling with top-k 1,
+which shows in what order a row is processed: penalties first, on the row as the target gave it,
+then temperature, then top-k.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from draftgate.lossless.processors import processed_row
 from draftgate.lossless.samplers import Sampler
 
 GREEDY = batches(temperatures=(0.0,))
+CERTAIN = batches(temperatures=(0.5, 2.0))  # with top-k 1
 GAP = 1e-3  # a smaller lead of the best token is decided by rounding
 
 
@@ -78,6 +81,18 @@ def test_penalties(sampler: Sampler, batch: Batch, seed: int) -> None:
     rng = np.random.default_rng(seed)
     penalties = some_penalties(batch, rng)
     assert_as_standard(sampler, with_sampling(batch, rng, penalties=penalties), rng)
+
+
+@given(batch=CERTAIN, seed=st.integers(0, 2**31))
+@examples(150)
+def test_penalties_come_before_temperature_and_top_k(
+    sampler: Sampler, batch: Batch, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    penalties = some_penalties(batch, rng)
+    top_1 = np.ones(len(batch.lengths), np.int32)
+    changed = with_sampling(batch, rng, penalties=penalties, top_k=top_1)
+    assert_as_standard(sampler, replace(changed, proposal=None), rng)
 
 
 @given(batch=GREEDY, seed=st.integers(0, 2**31))

@@ -33,6 +33,7 @@ def test_logprob_of_each_emitted_token(sampler: V1Sampler, batch: Batch, seed: i
             assert values[flat, 0] == pytest.approx(row[token], abs=1e-4)
             best = np.sort(row)[::-1][:TOP]
             np.testing.assert_allclose(values[flat, 1:], best, atol=1e-4)
+            np.testing.assert_allclose(row[ids[flat, 1:]], best, atol=1e-4)  # each its own
             assert logprobs.selected_token_ranks[flat] == (row > row[token] + 1e-6).sum() + 1
 
 

@@ -54,7 +54,7 @@ def replay(trace: Trace, method: Method, proposer: Proposer) -> Replay:
 
 
 def record_of(replayed: Replay) -> dict[str, Any]:
-    """The flat record of DESIGN section 10.
+    """The flat record.
 
     ``acceptance_length``: mean over all positions. ``agreement``: share of positions equal to the
     trace's own, which is cut to the cap; None where the trace has none of the method.

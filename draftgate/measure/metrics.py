@@ -1,4 +1,4 @@
-"""The numbers of a round: pure functions of `RoundRecord` and k, one a name of DESIGN section 2.
+"""The numbers of a round: pure functions of `RoundRecord` and k.
 
 Acceptance is a ratio of vLLM's counters, which also count tokens past EOS; tokens and steps are
 those the engine returned. A function yields None where its number does not exist (speculative

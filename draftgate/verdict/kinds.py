@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class VerdictKind(StrEnum):
-    """DESIGN section 6; ordered as a report lists them, the worst first."""
+    """Ordered as a report lists them, the worst first."""
 
     INVALID = "INVALID"
     """Identity broken, or a sample that is no positive number: nothing can be said."""

@@ -15,7 +15,7 @@ RECORD_KEYS = (
     *("cell", "metric", "verdict", "value", "baseline", "unit", "ratio"),
     *("ci_low", "ci_high", "p", "n", "limit", "cause"),
 )
-"""DESIGN section 10; others script against these names."""
+"""Others script against these names."""
 
 
 @dataclass(frozen=True)

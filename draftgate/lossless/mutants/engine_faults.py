@@ -95,7 +95,7 @@ MUTANTS = (
             f"{SCHEDULER}.update_from_output",
             ("request.num_computed_tokens -= num_rejected", "pass"),
         ),
-        source="DESIGN 7.3: KV after rejections",
+        source="KV after rejections",
     ),
     _lossy(
         "engine-one-rejected-draft-stays-computed",
@@ -173,7 +173,7 @@ MUTANTS = (
             "vllm.model_executor.models.interfaces:SupportsEagle3.set_aux_hidden_state_layers",
             _next_layer,
         ),
-        source="DESIGN 4: head semantics",
+        source="head semantics",
     ),
     _eagle3(
         "engine-head-sees-the-row-before",

@@ -101,6 +101,35 @@ MUTANTS = (
             _PROCESSORS, ("logits.masked_fill_(token_mask", "logits.masked_fill(token_mask")
         ),
     ),
+    _history(
+        "v1-top-k-before-penalties",
+        apply=edited(
+            _FORWARD,
+            (
+                "target_logits = self.apply_logits_processors(",
+                "target_logits = (lambda logits, *_: logits)(",
+            ),
+            (
+                "output_token_ids = rejection_sample(",
+                "target_logits = self.apply_logits_processors("
+                "target_logits, sampling_metadata, metadata)\n"
+                "    output_token_ids = rejection_sample(",
+            ),
+        ),
+    ),
+    _logprob(
+        "v1-logprobs-under-each-others-ids",
+        apply=edited(
+            _LOGPROBS,
+            (
+                "return self.sampler.gather_logprobs(",
+                "return (lambda found: found._replace(logprob_token_ids="
+                "found.logprob_token_ids[:, [0, *range(max_num_logprobs, 0, -1)]]))("
+                "self.sampler.gather_logprobs(",
+            ),
+            ("accepted_tokens.to(torch.int64),\n    )", "accepted_tokens.to(torch.int64),\n    ))"),
+        ),
+    ),
     _logprob(
         "v1-logprobs-of-processed-logits",
         apply=edited(_FORWARD, ("target_logits = target_logits.clone()", "pass")),
