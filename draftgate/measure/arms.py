@@ -130,17 +130,10 @@ class Arms:
         self._host(scenario)
         return self._starts[scenario.id]
 
-    def restart(self, scenario: Scenario) -> None:
-        """A new process for the scenario's engine. Raises EngineError as `generate` does.
-
-        Tried twice: memory of the one that has just ended may not be free yet.
-        """
+    def stop(self, scenario: Scenario) -> None:
+        """End the scenario's engine, if it runs; who uses it next starts it anew."""
         if host := self._hosts.pop(scenario.id, None):
             host.close()
-            self.start([scenario])
-            if scenario.id in self._failed:
-                del self._failed[scenario.id]
-        self._host(scenario)
 
     @property
     def starts(self) -> int:
@@ -158,7 +151,12 @@ class Arms:
             raise error
         if scenario.id not in self._hosts:
             self._make_room(scenario)
+            again = scenario.id in self._starts
             self.start([scenario])
+            if again and scenario.id in self._failed:
+                # It ran before: memory of an engine that has just ended may not be free yet.
+                del self._failed[scenario.id]
+                self.start([scenario])
             return self._host(scenario)
         self._hosts[scenario.id] = self._hosts.pop(scenario.id)
         return self._hosts[scenario.id]

@@ -54,9 +54,9 @@ class EnvironmentEngines:
         """How often the engine there was started. Raises EngineError."""
         return self.arms.starts_of(self.place(scenario))
 
-    def restart(self, scenario: Scenario) -> None:
-        """A new process for the engine there. Raises EngineError."""
-        self.arms.restart(self.place(scenario))
+    def stop(self, scenario: Scenario) -> None:
+        """End the engine there, if it runs."""
+        self.arms.stop(self.place(scenario))
 
 
 @dataclass
@@ -143,11 +143,14 @@ class Reference:
     def _restart(self, scenario: Scenario, start: int) -> None:
         """New processes, so that the luck that raised a suspicion is not what confirms it.
 
-        The sides take turns at being first, whatever the first one finds.
+        Both end before either starts, and the sides take turns at being first: an engine that
+        starts where its predecessor has just ended gets the very pages that it had.
         """
         both = (self.candidate.engines, self.session.engines)
+        for engines in both:
+            engines.stop(scenario)
         for engines in both if start % 2 == 0 else reversed(both):
-            engines.restart(scenario)
+            engines.info(scenario)  # whoever asks starts it
 
 
 def _require_sound(cell: Cell, run: CellRun) -> None:

@@ -42,8 +42,8 @@ class Engines(Protocol):
     def starts_of(self, scenario: Scenario) -> int:
         """How often the scenario's engine was started; starts it where it is not resident."""
 
-    def restart(self, scenario: Scenario) -> None:
-        """A new process for the scenario's engine."""
+    def stop(self, scenario: Scenario) -> None:
+        """End the scenario's engine, if it runs."""
 
 
 class Watcher(Protocol):

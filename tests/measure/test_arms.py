@@ -143,11 +143,13 @@ def test_a_control_makes_room_where_nothing_else_can(engines):
     assert arms.starts_of(NONE) == 2
 
 
-def test_a_restarted_engine_is_a_new_process(engines):
+def test_a_stopped_engine_is_a_new_process_when_it_is_needed_again(engines):
     arms = Arms(engines.make)
     arms.start([NONE, K1])
-    arms.restart(K1)
-    arms.restart(K2)  # one that did not run yet
+    for scenario in (K1, K2):  # one that ran, one that did not
+        arms.stop(scenario)
+        assert scenario.id not in engines.running
+        arms.info(scenario)
     assert [host.label for host in engines.hosts] == [NONE.id, K1.id, K1.id, K2.id]
     assert sorted(engines.running) == sorted([NONE.id, K1.id, K2.id])
     assert (arms.starts_of(NONE), arms.starts_of(K1), arms.starts_of(K2)) == (1, 2, 1)
@@ -157,10 +159,12 @@ def test_an_engine_that_does_not_come_back_stays_failed(engines):
     arms = Arms(engines.make)
     arms.start([K1])
     engines[K1.id].fails_at = {0: died(K1.id, "start-up")}
+    arms.stop(K1)
     for _ in range(2):
         with pytest.raises(EngineError, match="start-up"):
-            arms.restart(K1)
+            arms.info(K1)
     assert engines.running == []
+    assert len(engines.hosts) == 3  # tried twice, then never again
 
 
 def test_the_factory_gives_a_scenarios_engine(tmp_path: Path):
