@@ -35,10 +35,11 @@ class NoiseModel:
     ratio_sd_floor: float = 0.01
     start_dof: int = 8
 
-    def shift_between_starts(self, seen: float, dof: int, engines: int) -> tuple[float, float]:
+    def shift_between_starts(self, seen: float, dof: int, engines: float) -> tuple[float, float]:
         """Variance of the shift between starts of ``engines`` engines, and degrees of freedom.
 
-        ``seen``: variance estimated over ``dof + 1`` starts. Three starts estimate badly, and t
+        ``engines``: halved where a value is the mean over two starts. ``seen``: variance estimated
+        over ``dof + 1`` values. Three starts estimate badly, and t
         with two degrees of freedom finds nothing; so what is seen beyond the floor is weighed
         against the floor as if that came from ``start_dof`` starts more (Smyth's moderated t,
         Stat. Appl. Genet. Mol. Biol. 3, 2004).

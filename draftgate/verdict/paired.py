@@ -2,8 +2,10 @@
 
 What drifts slowly hits both sides of a pair alike and cancels in its ratio. What a process start
 brings (memory layout, placement) does not: it is the same in all pairs of the same two processes,
-so that many pairs of one start look surer than they are. The shift is estimated over starts, few as
-they are, together with the noise model's, and is never taken to be below that.
+so that many pairs of one start look surer than they are. Part of it is the order: who was started
+first is slower, and the sides take turns at that. So neighbouring starts are joined, which rids
+them of the order, and the rest of the shift is estimated over these, few as they are, together
+with the noise model's, and never taken to be below that.
 """
 
 from __future__ import annotations
@@ -24,16 +26,21 @@ PairedSessions = Sequence[Sequence[Pair]]
 def paired_difference(sessions: PairedSessions, model: NoiseModel, engines: int = 2) -> Difference:
     """log(candidate / reference), mean over pairs, sessions weighted alike.
 
+    Sessions are in the order of their starts, in which the sides take turns at being first.
     ``engines``: process starts behind a pair, each with its shift; a speed-up has its control's
     too. No empty session; at least two pairs in some session, or two sessions.
     """
-    logs = [[math.log(value / other) for value, other in pairs] for pairs in sessions]
+    joined = 2 if len(sessions) % 2 == 0 else 1  # starts behind each list of ratios
+    logs = [
+        [math.log(value / other) for start in sessions[i : i + joined] for value, other in start]
+        for i in range(0, len(sessions), joined)
+    ]
     means = [statistics.fmean(ratios) for ratios in logs]
     count, within_dof = len(logs), sum(map(len, logs)) - len(logs)
     pair_variance = math.fsum(map(squares, logs)) / within_dof if within_dof else 0.0
     noise = pair_variance * statistics.fmean(1 / len(ratios) for ratios in logs)
     seen = max(0.0, squares(means) / (count - 1) - noise) if count > 1 else 0.0
-    variance, dof = model.shift_between_starts(seen, count - 1, engines)
+    variance, dof = model.shift_between_starts(seen, count - 1, engines / joined)
     return Difference(
         statistics.fmean(means), *pooled([(variance / count, dof), (noise / count, within_dof)])
     )

@@ -181,6 +181,17 @@ def test_few_starts_find_a_loss_all_the_same():
     assert significant_share(4, 0.01, loss=0.05, level=0.001) > 0.95
 
 
+def test_who_was_started_first_makes_no_difference_unsure():
+    """The order is worth 10 %, alternates, and cancels in neighbouring starts."""
+    turns = [pairs(factor, 100.0, starts=1)[0] for factor in (0.855, 0.945) * 3]
+    plain = pairs(0.9, 100.0, starts=6)
+    noise = NoiseModel(start_sd_floor=0.01)
+    found, still = (paired_difference(sessions, noise) for sessions in (turns, plain))
+    assert found.log_ratio == pytest.approx(still.log_ratio, abs=0.002)
+    assert found.standard_error < 2 * still.standard_error
+    assert kind(SUSPECT, turns) is VerdictKind.REGRESSED
+
+
 def test_a_verdict_says_over_how_many_starts_it_is():
     assert "n=12 pairs of 3 starts" in judge_confirmation(SUSPECT, pairs(0.9)).line()
     assert "n=4 pairs," in judge_confirmation(SUSPECT, pairs(0.9, starts=1)).line()
