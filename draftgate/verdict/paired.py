@@ -30,17 +30,19 @@ def paired_difference(sessions: PairedSessions, model: NoiseModel, engines: int 
     ``engines``: process starts behind a pair, each with its shift; a speed-up has its control's
     too. No empty session; at least two pairs in some session, or two sessions.
     """
-    joined = 2 if len(sessions) % 2 == 0 else 1  # starts behind each list of ratios
-    logs = [
-        [math.log(value / other) for start in sessions[i : i + joined] for value, other in start]
-        for i in range(0, len(sessions), joined)
-    ]
-    means = [statistics.fmean(ratios) for ratios in logs]
-    count, within_dof = len(logs), sum(map(len, logs)) - len(logs)
-    pair_variance = math.fsum(map(squares, logs)) / within_dof if within_dof else 0.0
-    noise = pair_variance * statistics.fmean(1 / len(ratios) for ratios in logs)
+    starts = [[math.log(value / other) for value, other in pairs] for pairs in sessions]
+    within_dof = sum(map(len, starts)) - len(starts)
+    pair_variance = math.fsum(map(squares, starts)) / within_dof if within_dof else 0.0
+    joined = 2 if len(starts) % 2 == 0 else 1
+    means = _means_of_neighbours([statistics.fmean(ratios) for ratios in starts], joined)
+    noise = pair_variance * statistics.fmean(1 / len(ratios) for ratios in starts) / joined
+    count = len(means)
     seen = max(0.0, squares(means) / (count - 1) - noise) if count > 1 else 0.0
     variance, dof = model.shift_between_starts(seen, count - 1, engines / joined)
     return Difference(
         statistics.fmean(means), *pooled([(variance / count, dof), (noise / count, within_dof)])
     )
+
+
+def _means_of_neighbours(values: Sequence[float], size: int) -> list[float]:
+    return [statistics.fmean(values[i : i + size]) for i in range(0, len(values), size)]

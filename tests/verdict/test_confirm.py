@@ -172,8 +172,8 @@ def test_the_shift_between_starts_keeps_the_level(starts):
 
 
 def test_starts_tell_where_the_stated_shift_is_too_small():
-    """Twice as large as stated: one start cannot know, four make up for part of it."""
-    assert significant_share(4, 0.02) < 0.14 < significant_share(1, 0.02)
+    """Twice as large as stated: one start cannot know, eight make up for part of it."""
+    assert significant_share(8, 0.02) < 0.14 < significant_share(1, 0.02)
 
 
 def test_few_starts_find_a_loss_all_the_same():
