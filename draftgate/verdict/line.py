@@ -58,7 +58,7 @@ def _change(verdict: Verdict) -> str:
         return ""
     if verdict.baseline is None:
         text = value
-    elif value == baseline and verdict.value != verdict.baseline:
+    elif verdict.exact and value == baseline and verdict.value != verdict.baseline:
         text = f"{verdict.baseline!r} -> {verdict.value!r}"  # differ behind the fourth digit
     else:
         text = f"{baseline} -> {value}"

@@ -54,6 +54,11 @@ def test_values_that_differ_behind_the_fourth_digit_are_shown_in_full():
     assert "2.87102 -> 2.87101" in line
 
 
+def test_a_time_needs_no_more_than_four_digits():
+    verdict = judge_timed(CELL, "speedup", [[1.354064] * 5], [[1.353607] * 5], 0.05, True)
+    assert "speedup 1.354 -> 1.354 (" in verdict.line()
+
+
 def test_a_time_has_a_limit_upwards():
     verdict = judge_timed(CELL, "step_time_ms", [[11.0] * 5], [[10.0] * 5], 0.05, False, unit="ms")
     assert "step_time_ms 10.00 -> 11.00 ms (+10.0 %" in verdict.line()
