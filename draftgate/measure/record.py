@@ -192,12 +192,11 @@ class Measurement(BenchKeys):
         data = _without_none(self.model_dump(mode="json", exclude={"draftgate": {*_ROUNDS}}))
         for name in ("exact", "acceptance"):
             data["draftgate"][name] = _without_none(data["draftgate"][name])
-        if agreement := data["draftgate"]["outputs_equal_control"]:
-            differences = [_without_none(found) for found in agreement["differences"]]
-            data["draftgate"]["outputs_equal_control"] = _without_none(
-                {**agreement, "differences": differences}
-            )
         block = self.draftgate
+        if block.outputs_equal_control:  # a token may be None; gaps are told where asked for
+            data["draftgate"]["outputs_equal_control"] = block.outputs_equal_control.model_dump(
+                mode="json", exclude_unset=True
+            )
         packed = pack((*block.rounds, *block.control_rounds))
         data["draftgate"]["rounds"] = packed[: len(block.rounds)]
         data["draftgate"]["control_rounds"] = packed[len(block.rounds) :]

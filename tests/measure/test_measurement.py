@@ -93,6 +93,18 @@ def test_a_written_file_reads_back_equal(tmp_path):
     assert sorted(os.listdir(tmp_path / "cells")) == ["arm.json", "control.json"]
 
 
+def test_an_output_that_ended_too_early_is_read_back(tmp_path):
+    short = example_round(requests=[example_request(output_token_ids=(5, 6))])
+    long = example_round(requests=[example_request(output_token_ids=(5, 6, 7))])
+    agreement = compare_outputs(short, long)
+    assert agreement.differences[0].token is None
+    for found in (agreement, agreement.weighed({0: None}, 0.3), agreement.weighed({0: 0.1}, 0.3)):
+        block = measurement().draftgate.model_copy(update={"outputs_equal_control": found})
+        original = measurement().model_copy(update={"draftgate": block})
+        original.write(tmp_path / "cell.json")
+        assert Measurement.read(tmp_path / "cell.json") == original
+
+
 def test_token_ids_are_stored_once():
     data = json.loads(measurement().to_json())["draftgate"]
     stored = [
