@@ -26,11 +26,10 @@ code=0
 if (($# == 0)); then
   echo "no JUnit in $out: nothing was measured" >"$errors"
   code=1
+elif ! commit=${DRAFTGATE_COMMIT-$(git rev-parse HEAD)}; then
+  echo "git does not know this checkout's commit; set DRAFTGATE_COMMIT" >"$errors"
+  code=1
 else
-  if ! commit=${DRAFTGATE_COMMIT-$(git rev-parse HEAD)}; then
-    echo "judge.sh: git does not know this checkout's commit; set DRAFTGATE_COMMIT" >&2
-    exit 1
-  fi
   "$python" -m draftgate.cli.main gate "$@" --profile "$DRAFTGATE_PROFILE" --commit "$commit" \
     --format markdown >"$report" 2>"$errors" || code=$?
 fi

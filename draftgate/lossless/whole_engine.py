@@ -90,7 +90,7 @@ def scorer(engine: Target) -> Scorer:
 def greedy_equality(
     control: Sequence[Text],
     found: Sequence[Text],
-    target: Engine,
+    target: Target,
     *,
     dtype: str = "float32",
     max_model_len: int | None = None,

@@ -6,7 +6,6 @@ texts; whether that is so at each difference, the target itself can say (`Agreem
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Self
 
@@ -43,14 +42,12 @@ class Agreement(Record):
     @property
     def near_ties(self) -> tuple[Difference, ...]:
         """Differences that rounding explains."""
-        limit = -math.inf if self.tolerance is None else self.tolerance
-        return tuple(d for d in self.differences if d.gap is not None and d.gap <= limit)
+        return tuple(d for d in self.differences if self._is_near_tie(d))
 
     @property
     def divergences(self) -> tuple[Difference, ...]:
         """Differences that nothing explains."""
-        near_ties = self.near_ties
-        return tuple(d for d in self.differences if d not in near_ties)
+        return tuple(d for d in self.differences if not self._is_near_tie(d))
 
     @property
     def holds(self) -> bool:
@@ -61,6 +58,10 @@ class Agreement(Record):
         """With the gap of each difference, by its request."""
         weighed = (d.model_copy(update={"gap": gaps[d.request]}) for d in self.differences)
         return self.model_copy(update={"differences": tuple(weighed), "tolerance": tolerance})
+
+    def _is_near_tie(self, difference: Difference) -> bool:
+        gap, tolerance = difference.gap, self.tolerance
+        return gap is not None and tolerance is not None and gap <= tolerance
 
 
 def compare_outputs(record: RoundRecord, control: RoundRecord) -> Agreement:

@@ -102,15 +102,22 @@ class Reference:
     def stages(self, cell: Cell) -> tuple[StageSamples, StageSamples]:
         """Stage times under test and on the reference, a session of two staged rounds each.
 
-        In the order A B B A. Raises as a session does.
+        Both engines warm, next to each other as pairs are. Raises as `pairs` does.
         """
         if cell.id not in self._stages:
-            sides = (self.candidate, self.session)
-            rounds: list[list[RoundRecord]] = [[], []]
-            for side in (0, 1, 1, 0):
-                rounds[side] += sides[side].staged_rounds(cell, 1)
-            ours, theirs = (stage_samples(*records) for records in rounds)
-            self._stages[cell.id] = (ours, theirs)
+            for side in (self.candidate, self.session):
+                side.player(cell)
+            run = CellRun(
+                lambda: self.candidate.staged_rounds(cell, 1)[0],
+                lambda: self.session.staged_rounds(cell, 1)[0],
+                rounds_wanted=2,
+            )
+            run.finish()
+            _require_sound(cell, run)
+            self._stages[cell.id] = (
+                stage_samples(*run.rounds),
+                stage_samples(*run.control_rounds),
+            )
         return self._stages[cell.id]
 
     def ran(self, cell: Cell) -> bool:

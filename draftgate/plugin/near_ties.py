@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from draftgate.lossless.equality import TOLERANCE, Equality, Text, compare
+from draftgate.lossless.equality import TOLERANCE, Equality, Text
 
 if TYPE_CHECKING:
     from draftgate.engine.records import RequestRecord, RoundRecord
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Target:
-    """A scenario's engine, as `scorer` wants one."""
+    """A scenario's engine, as `greedy_equality` wants one."""
 
     arms: Arms
     scenario: Scenario
@@ -36,23 +36,21 @@ class NearTies:
         self, cell: Cell, agreement: Agreement, found: RoundRecord, control: RoundRecord
     ) -> Agreement:
         """Gaps of all differences. Raises EngineError."""
-        from draftgate.lossless.whole_engine import (
-            scorer,
-        )  # numpy, scipy: only where outputs differ
+        # Imports numpy and scipy, which most runs need not: outputs seldom differ.
+        from draftgate.lossless.whole_engine import greedy_equality
 
         info = self.arms.info(cell.scenario.control)
-        tolerance = TOLERANCE.get(info.dtype)
-        if tolerance is None:
+        if info.dtype not in TOLERANCE:
             return agreement
         requests = [d.request for d in agreement.differences]
-        equality = compare(
+        equality = greedy_equality(
             [_text(i, control.requests[i]) for i in requests],
             [_text(i, found.requests[i]) for i in requests],
-            scorer(_Target(self.arms, cell.scenario.control)),
-            tolerance=tolerance,
-            longest=info.max_model_len - 1,
+            _Target(self.arms, cell.scenario.control),
+            dtype=info.dtype,
+            max_model_len=info.max_model_len,
         )
-        return agreement.weighed({i: _gap(equality, str(i)) for i in requests}, tolerance)
+        return agreement.weighed({i: _gap(equality, str(i)) for i in requests}, equality.tolerance)
 
 
 def _text(index: int, request: RequestRecord) -> Text:

@@ -65,9 +65,7 @@ class ReferenceStage:
         try:
             if metric in _EXACT:
                 return settle_exact(screened, self._against(measured, metric))
-            if metric in STAGE_METRICS:
-                return self._settle_share(cell, screened)
-            return self._settle_timed(cell, screened)
+            return self._settle_noisy(cell, screened)
         except EngineError as error:
             if error.label not in (twin(s).id for s in (cell.scenario, cell.scenario.control)):
                 raise  # an engine under test died beside the reference
@@ -120,11 +118,16 @@ class ReferenceStage:
         starts = self.reference.starts
         return f"{self.reference.wanted} pairs" + (f" of {starts} starts" if starts > 1 else "")
 
-    def _settle_timed(self, cell: Cell, screened: Verdict) -> Verdict:
-        metric = screened.metric
-        limit = screened.limit or self.limits.get(metric)
+    def _settle_noisy(self, cell: Cell, screened: Verdict) -> Verdict:
+        limit = screened.limit or self.limits.get(screened.metric)
         if limit is None or not wants_pairs(screened):
             return screened
+        if screened.metric in STAGE_METRICS:
+            return self._settle_share(cell, screened, limit)
+        return self._settle_timed(cell, screened, limit)
+
+    def _settle_timed(self, cell: Cell, screened: Verdict, limit: float) -> Verdict:
+        metric = screened.metric
         starts = self.reference.pairs(cell)
         if shifted := _other_texts(screened, starts[0]):
             return shifted
@@ -137,10 +140,7 @@ class ReferenceStage:
             cause=_cause(metric, starts),
         )
 
-    def _settle_share(self, cell: Cell, screened: Verdict) -> Verdict:
-        limit = screened.limit or self.limits.get(screened.metric)
-        if limit is None or not wants_pairs(screened):
-            return screened
+    def _settle_share(self, cell: Cell, screened: Verdict, limit: float) -> Verdict:
         ours, theirs = self.reference.stages(cell)
         stage = STAGE_METRICS[screened.metric]
         return settle_share(screened, judge_share(cell.id, stage, ours, theirs, limit, self.rule))

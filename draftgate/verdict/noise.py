@@ -39,10 +39,9 @@ class NoiseModel:
         """Variance of the shift between starts of ``engines`` engines, and degrees of freedom.
 
         ``engines``: halved where a value is the mean over two starts. ``seen``: variance estimated
-        over ``dof + 1`` values. Three starts estimate badly, and t
-        with two degrees of freedom finds nothing; so what is seen beyond the floor is weighed
-        against the floor as if that came from ``start_dof`` starts more (Smyth's moderated t,
-        Stat. Appl. Genet. Mol. Biol. 3, 2004).
+        over ``dof + 1`` values. Three starts estimate badly, and t with two degrees of freedom
+        finds nothing; so what is seen beyond the floor is weighed against the floor as if that came
+        from ``start_dof`` starts more (Smyth's moderated t, Stat. Appl. Genet. Mol. Biol. 3, 2004).
         """
         floor = engines * self.start_sd_floor**2
         if seen <= floor:

@@ -65,8 +65,8 @@ def settle_share(screened: Verdict, against: Verdict) -> Verdict:
     evidence = _joined(against.evidence, "against the reference")
     if against.verdict is VerdictKind.SUSPECT:
         return replace(against, verdict=VerdictKind.UNSTABLE, evidence=evidence, cause="")
-    drifted = needs_confirmation(screened) and against.verdict is not VerdictKind.REGRESSED
-    if drifted and against.verdict in (VerdictKind.OK, VerdictKind.IMPROVED):
+    no_rise = against.verdict in (VerdictKind.OK, VerdictKind.IMPROVED)
+    if no_rise and needs_confirmation(screened):
         stored = f"{spelled(screened.baseline)} by the baseline"
         return replace(
             against, verdict=VerdictKind.BASELINE_DRIFT, evidence=_joined(stored, evidence)

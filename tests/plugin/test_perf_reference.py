@@ -232,6 +232,17 @@ def test_a_stages_share_is_settled_by_the_references_stages(
 
 
 @pytest.mark.usefixtures("staged")
+def test_both_engines_are_warm_before_their_stages_are_compared(
+    run: Run, engines: FakeEngines, reference: str
+) -> None:
+    run(reference, "-k", "tiny-ngram-k3-gsm8k and verify_share")
+    (theirs,) = [host for host in engines if host.label == f"reference/{ARM}"]
+    staged = [request.stages for request in theirs.requests]
+    assert staged.index(True) > 0
+    assert staged.count(True) == 2
+
+
+@pytest.mark.usefixtures("staged")
 def test_a_stages_share_without_baseline_is_judged_beside_the_reference(
     run: Run, engines: FakeEngines, load: Load, reference: str
 ) -> None:

@@ -83,8 +83,8 @@ class SimulatedGate:
             for sessions in (self.design.baseline_sessions, 1)
         )
         candidate = self._slowed(candidate)
-        draws = (_Draw(baseline, candidate, gate) for gate in range(gates))
-        return [self._outcome(drawn, random) for drawn in draws]
+        draws = _Draws(baseline, candidate)
+        return [self._outcome(_Draw(draws, gate), random) for gate in range(gates)]
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
@@ -242,33 +242,45 @@ class _Pairs:
 
 
 @dataclass(frozen=True)
-class _Draw:
-    """One gate of the drawn speeds."""
+class _Draws:
+    """The drawn speeds of all gates."""
 
     baseline: Speeds
     candidate: Speeds
+
+    @cached_property
+    def moved(self) -> dict[str, Array]:
+        """Log ratios by the screening's estimates, metric -> [gates, cells]."""
+        return {
+            metric: session_estimate(_logs(self.candidate, metric))
+            - session_estimate(_logs(self.baseline, metric))
+            for metric in LEVEL
+        }
+
+
+@dataclass(frozen=True)
+class _Draw:
+    """One gate of the drawn speeds."""
+
+    draws: _Draws
     gate: int
 
     def moved(self, cell: int, metric: str) -> float:
         """Log ratio by the screening's estimates."""
-        now, stored = (
-            float(session_estimate(_logs(side, metric)[self.gate, cell]))
-            for side in (self.candidate, self.baseline)
-        )
-        return now - stored
+        return float(self.draws.moved[metric][self.gate, cell])
 
     @property
     def machine_shift(self) -> float:
         """Of the candidate's session."""
-        return float(self.candidate.machine[self.gate, 0])
+        return float(self.draws.candidate.machine[self.gate, 0])
 
     def start(self, cell: int) -> float:
         """Shift of the candidate's process start."""
-        return float(self.candidate.start[self.gate, cell, 0])
+        return float(self.draws.candidate.start[self.gate, cell, 0])
 
     def samples(self, cell: int, *, baseline: bool = True) -> dict[str, Sessions]:
         """Every timed metric of a cell, sessions of rounds."""
-        side = self.baseline if baseline else self.candidate
+        side = self.draws.baseline if baseline else self.draws.candidate
         found: dict[str, Sessions] = {
             metric: (level * np.exp(_logs(side, metric)[self.gate, cell])).tolist()
             for metric, level in LEVEL.items()
