@@ -19,7 +19,7 @@ $(READY): ci/cpu.lock pyproject.toml
 	touch $@
 
 perf: $(READY)  ## the main job: every variant on real vLLM, judged against the baselines
-	$(BIN)/python -m pytest -m perf perf_tests $(ARGS)
+	DRAFTGATE_PROFILE=$${DRAFTGATE_PROFILE:-cpu} $(BIN)/python -m pytest -m perf perf_tests $(ARGS)
 
 # Two processes: pytester forgets modules that it saw imported, and vLLM cannot be imported twice.
 test: lint  ## all tests of draftgate itself, and vLLM's samplers held to the law

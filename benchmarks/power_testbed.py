@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -192,6 +192,8 @@ def run(bench: Bench, plan: Plan, gates: int, fresh: int) -> dict[str, object]:
                 began = time.monotonic()
                 gate = bench.gate(arms, plan, f"{plan.name}-{number}")
                 verdicts = judge(gate)
+                if gate.reference is not None:
+                    gate.reference.write(gate.folder)
                 reds.append([v for v in verdicts if gate.fails(v)])
                 doubtful += any(v.verdict is VerdictKind.UNSTABLE for v in verdicts)
                 tell(plan, number, verdicts, time.monotonic() - began)
@@ -223,19 +225,30 @@ def interval(red: int, gates: int) -> tuple[float, float]:
     return round(float(found.low), 3), round(float(found.high), 3)
 
 
+@contextmanager
+def _results(keep: Path | None) -> Iterator[Path]:
+    if keep is not None:
+        keep.mkdir(parents=True)
+        yield keep
+        return
+    with tempfile.TemporaryDirectory(prefix="draftgate-power-") as folder:
+        yield Path(folder)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--aa", type=int, default=20, help="gates without a change")
     parser.add_argument("--gates", type=int, default=10, help="gates a fault")
     parser.add_argument("--fresh", type=int, default=5, help="gates between engine starts")
     parser.add_argument("--fault", choices=[p.name for p in PLANS], action="append")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="leave every gate's results there")
     parser.add_argument("--format", type=Format, choices=list(Format), default=Format.TABLE)
     asked = parser.parse_args()
     chosen = [plan for plan in PLANS if asked.fault is None or plan.name in asked.fault]
-    with tempfile.TemporaryDirectory(prefix="draftgate-power-") as folder:
+    with _results(asked.keep) as folder:
         bench = Bench(
             load_profile(str(PROFILE)),
-            Path(folder),
+            folder,
             lru_cache(None)(load_workload),
             Surroundings.here(),
         )

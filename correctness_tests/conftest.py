@@ -23,8 +23,9 @@ from hypothesis import Phase, settings
 from draftgate.engine import Sampling
 from draftgate.lossless.channels import Channel, LawRefuted
 from draftgate.lossless.equality import Text
+from draftgate.lossless.goodness import detectable
 from draftgate.lossless.samplers import DEFAULT, Sampler, chosen, load_sampler
-from draftgate.lossless.significance import Ledger
+from draftgate.lossless.significance import ALPHA, Ledger
 from draftgate.lossless.views import View
 from draftgate.lossless.whole_engine import Prompts, generate
 from draftgate.testbed.corpus import evaluation
@@ -114,6 +115,8 @@ def follows(ledger: Ledger) -> Callable[..., None]:
 
     def check(name: str, view: View, channel: Channel = "losslessness") -> None:
         found = view.goodness()
+        smallest = detectable(found.draws, ALPHA, found.freedom, power=0.99)
+        print(f"{name}: {found}; {smallest:.2g} of total variation would be found")
         if not ledger.accepts(name, found):
             raise LawRefuted(f"{name}: {found}", channel)
 

@@ -36,6 +36,18 @@ VARIANTS: Mapping[str, dict[str, Any]] = {
         "model": "testbed:llama-tiny-draft",
         "num_speculative_tokens": 3,
     },
+    "draft_model-sampling": {
+        "method": "draft_model",
+        "model": "testbed:llama-tiny-draft",
+        "num_speculative_tokens": 3,
+        "draft_sample_method": "probabilistic",
+    },
+    "own-draft-sampling": {
+        "method": "draft_model",
+        "model": "testbed:llama-tiny",
+        "num_speculative_tokens": 3,
+        "draft_sample_method": "probabilistic",
+    },
     "eagle": {"method": "eagle", "model": "testbed:llama-tiny-eagle", "num_speculative_tokens": 3},
     "eagle3": {
         "method": "eagle3",

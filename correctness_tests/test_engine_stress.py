@@ -60,12 +60,20 @@ def test_preemption_and_chunked_prefill(
 def test_cached_prefixes(
     engines: Engines, prompts: Prompts, standard: list[Text], arm: str
 ) -> None:
-    """A prompt's second run finds blocks of its first, in which rejected drafts were written."""
+    """A prompt's second run finds the prompt's blocks; a conversation's second turn also those of
+    the first answer, in which rejected drafts were written."""
     longest = sorted(prompts, key=lambda prompt: len(prompt[1]))[-2:]
     requests = requests_of(longest, Sampling(max_tokens=40))
     compare(engines, arm, requests, standard)
     warm = compare(engines, arm, requests, standard, fresh_prefix_cache=False)
     assert all(output.cached_tokens > 0 for output in warm.outputs)
+    turns = [
+        request.model_copy(update={"prompt": request.prompt + output.completions[0].token_ids})
+        for request, output in zip(requests, warm.outputs, strict=True)
+    ]
+    second = compare(engines, arm, turns, standard, fresh_prefix_cache=False)
+    for request, output in zip(requests, second.outputs, strict=True):
+        assert output.cached_tokens > len(request.prompt)
 
 
 @pytest.mark.parametrize("arm", ARMS)

@@ -112,7 +112,7 @@ def test_sampled_text_follows_the_target(tmp_path: Path, verification: str, draf
         chosen = prompts(8)
         token_ids = target.tokenize(prompt.text for prompt in chosen)
         named = [(p.prompt_id, ids) for p, ids in zip(chosen, token_ids, strict=True)]
-        texts = sampled(engine, named, temperature=HOT, tokens=100, in_flight=4)
+        texts, _ = sampled(engine, named, temperature=HOT, tokens=100, in_flight=4)
         found = sampled_calibration(texts, target, temperature=HOT)
     print(verification, drafts, found)
     assert found.accepted, str(found)

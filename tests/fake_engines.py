@@ -37,6 +37,7 @@ class Script:
     ``accepts``: accepted tokens of successive verifications, again and again. ``slower``: factor
     on every wall time. ``fails_at``: number of the engine's round (from 1) -> error raised in it;
     0 is start-up. ``alter``: changes a finished round's record. ``gap``: of every token it scores.
+    ``isa``: its class of machines.
     """
 
     accepts: tuple[int, ...] = (3, 1, 2)
@@ -44,6 +45,7 @@ class Script:
     fails_at: dict[int, BaseException] = field(default_factory=dict)
     alter: Callable[[RoundRecord], RoundRecord] = lambda record: record
     gap: float = 5.0
+    isa: str = ISA
 
 
 class FakeHost:
@@ -81,7 +83,7 @@ class FakeHost:
             platform="cpu",
             runner="v1",
             kernels=None,
-            isa_class=ISA,
+            isa_class=self.script.isa,
             dtype="float32",
             max_model_len=1024,
             max_num_seqs=16,

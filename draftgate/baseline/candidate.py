@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Self
 
 from pydantic import ValidationError
@@ -11,6 +12,7 @@ from pydantic import ValidationError
 from draftgate.baseline.errors import refused
 from draftgate.baseline.schema import ExactBaseline, StoredSamples, TimedBaseline
 from draftgate.measure.exact import ExactMetrics
+from draftgate.measure.per_prompt import Ratios
 
 NOT_STORED = "not stored: measure the cell again"
 
@@ -33,12 +35,25 @@ class Candidate:
 
     @classmethod
     def exact(
-        cls, cell_id: str, isa: str, workload_hash: str, metrics: ExactMetrics, **validity: Any
+        cls,
+        cell_id: str,
+        isa: str,
+        workload_hash: str,
+        metrics: ExactMetrics,
+        by_prompt: Mapping[str, Ratios] = MappingProxyType({}),
+        **validity: Any,
     ) -> Self:
-        """From a measurement's exact metrics; raises BaselineError on a 0 that cannot be stored."""
+        """From a measurement's exact metrics; raises BaselineError on a 0 that cannot be stored.
+
+        ``by_prompt``: see `ExactBaseline`.
+        """
         try:
             baseline = ExactBaseline.model_validate(
-                {"workload_hash": workload_hash, "metrics": metrics.model_dump()}
+                {
+                    "workload_hash": workload_hash,
+                    "metrics": metrics.model_dump(),
+                    "by_prompt": {name: dict(counts) for name, counts in by_prompt.items()},
+                }
             )
         except ValidationError as error:
             raise refused(error, cell_id, remedy=NOT_STORED) from None

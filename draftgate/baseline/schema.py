@@ -90,10 +90,15 @@ class StoredSamples(Record):
 
 
 class ExactBaseline(Record):
-    """Exact metrics of a cell. ``note`` is written by hand and survives updates."""
+    """Exact metrics of a cell. ``note`` is written by hand and survives updates.
+
+    ``by_prompt``: where equal software need not write equal tokens (a GPU), acceptance as two
+    counts a prompt, metric -> prompt id -> counts: its noise is between prompts.
+    """
 
     workload_hash: Sha256
     metrics: StoredExact
+    by_prompt: dict[str, dict[str, tuple[Count, Count]]] = Field(default_factory=dict)
     note: str = ""
 
 

@@ -12,6 +12,7 @@ from draftgate.baseline.anchor import Anchor
 from draftgate.baseline.candidate import Candidate
 from draftgate.baseline.change import beyond
 from draftgate.baseline.schema import ExactBaseline, Provenance, TimedBaseline
+from draftgate.measure.per_prompt import LIMITS
 
 ACCEPT = 'give --accept-regression "reason"'
 
@@ -122,7 +123,7 @@ def _invalid(candidate: Candidate, request: UpdateRequest) -> str | None:
 
 
 def _is_exact(baseline: ExactBaseline | TimedBaseline) -> bool:
-    return isinstance(baseline, ExactBaseline)
+    return isinstance(baseline, ExactBaseline) and not baseline.by_prompt
 
 
 def _moved(
@@ -131,7 +132,10 @@ def _moved(
     """Changes as (text, whether it is one for the worse)."""
     fresh = candidate.baseline
     if isinstance(fresh, ExactBaseline) and isinstance(existing, ExactBaseline):
-        yield from _moved_exact(fresh, existing)
+        if fresh.by_prompt:
+            yield from _moved_acceptance(fresh, existing, {**LIMITS, **candidate.limits})
+        else:
+            yield from _moved_exact(fresh, existing)
     elif isinstance(fresh, TimedBaseline) and isinstance(existing, TimedBaseline):
         yield from _moved_timed(fresh, existing, {**candidate.limits, **existing.limits})
     else:
@@ -149,6 +153,16 @@ def _moved_exact(fresh: ExactBaseline, existing: ExactBaseline) -> Iterator[tupl
         before, after = getattr(old, name), getattr(new, name)
         if before != after:
             yield name, _is_worse_count(name, before, after)
+
+
+def _moved_acceptance(
+    fresh: ExactBaseline, existing: ExactBaseline, limits: Mapping[str, float]
+) -> Iterator[tuple[str, bool]]:
+    """Where tokens need not repeat: acceptance that moved by more than is tolerated."""
+    for name in LIMITS:
+        before, after = getattr(existing.metrics, name), getattr(fresh.metrics, name)
+        if before and after and abs(after / before - 1) > limits[name]:
+            yield f"{name} {_shown(before)} -> {_shown(after)}", after < before
 
 
 def _is_worse_count(name: str, before: Any, after: Any) -> bool:

@@ -8,7 +8,7 @@ import time
 from importlib import metadata
 from typing import TYPE_CHECKING
 
-from draftgate.engine.hardware import isa_class, read_cpu
+from draftgate.engine.fingerprint import fingerprint
 from draftgate.engine.memory import measure_in_worker
 from draftgate.engine.models import check_vocabularies, resolve_models
 from draftgate.engine.placement import Placement
@@ -62,7 +62,7 @@ def _describe(
         platform=engine.platform,
         runner=engine.runner,
         kernels=compat.loaded_kernels(),
-        isa_class=isa_class(read_cpu(), engine.dtype, pinned=pinned),
+        isa_class=fingerprint(dtype=engine.dtype, pinned=pinned).isa_class,
         dtype=engine.dtype,
         max_model_len=engine.max_model_len,
         max_num_seqs=spec.max_num_seqs,

@@ -25,6 +25,16 @@ from draftgate.engine.interpreter import Interpreter
 from draftgate.engine.records import Record
 
 FieldValue = str | int | bool | None
+GPU_CLASS = "sm"
+"""How the class of exact metrics begins where a GPU computes: such as ``sm90-bf16``."""
+
+
+def repeats_tokens(isa_class: str) -> bool:
+    """Whether equal software writes equal tokens on machines of this class.
+
+    A GPU may sum in another order, and what is equally likely but for the last bit then parts.
+    """
+    return not isa_class.startswith(GPU_CLASS)
 
 
 class Fingerprint(Record):
@@ -80,7 +90,7 @@ def gpu_fingerprint(gpus: Gpus, *, dtype: str) -> Fingerprint:
     ]
     return Fingerprint(
         key="-".join(filter(None, parts)),
-        isa_class=f"sm{gpus.capability.replace('.', '')}-{short_dtype(dtype)}",
+        isa_class=f"{GPU_CLASS}{gpus.capability.replace('.', '')}-{short_dtype(dtype)}",
         fields={"gpu": gpus.model, **gpus.model_dump(exclude={"model"})},
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field, model_validator
@@ -43,6 +44,9 @@ class EngineSpec(Record):
     planted faults). With tensor parallelism the workers are processes of their own, which they do
     not reach.
 
+    GPU engines only: ``gpu_memory_share`` of each GPU's memory (None: vLLM's choice, nearly all of
+    it); ``gpu_memory_utilization`` in ``engine_args`` wins.
+
     CPU engines only: ``threads`` OpenMP threads (None: the placement's default),
     ``kv_cache_gib`` GiB of KV cache (None: `CPU_KV_CACHE_GIB`), ``pin_isa`` keeps to AVX2 kernels
     so that token ids and counters are those of every x86 machine.
@@ -62,6 +66,7 @@ class EngineSpec(Record):
     runner: Literal["v1", "v2"] | None = None
     hooks: tuple[Hook, ...] = ()
     fault: Fault | None = None
+    gpu_memory_share: float | None = Field(default=None, gt=0, le=1)
     threads: int | None = Field(default=None, ge=1)
     kv_cache_gib: float | None = Field(default=None, gt=0)
     pin_isa: bool = True
@@ -90,17 +95,24 @@ class EngineSpec(Record):
         this room needs nothing of the profile's insides. A target's engine_args may name fields
         of this class (`max_num_seqs`, `threads`, ...); those win over the arguments here.
         """
-        values: dict[str, Any] = {"max_num_seqs": max_num_seqs, "seed": seed}
+        values: dict[str, Any] = {
+            "max_num_seqs": max_num_seqs,
+            "seed": seed,
+            "speculative_config": speculative_config,
+        }
         values |= {
             name: getattr(target, name)
             for name in cls.model_fields.keys() & type(target).model_fields.keys()
         }
-        engine_args = values.pop("engine_args", {})
+        return cls.lifting(values)
+
+    @classmethod
+    def lifting(cls, values: Mapping[str, Any]) -> EngineSpec:
+        """Spec of these fields; ``engine_args`` may name fields too, and those win."""
+        engine_args = values.get("engine_args", {})
         lifted = cls.model_fields.keys() & engine_args.keys()
-        values |= {name: engine_args[name] for name in lifted}
-        values["engine_args"] = {k: v for k, v in engine_args.items() if k not in lifted}
-        values["speculative_config"] = speculative_config
-        return cls(**values)
+        others = {name: value for name, value in engine_args.items() if name not in lifted}
+        return cls(**{**values, **{n: engine_args[n] for n in lifted}, "engine_args": others})
 
     @property
     def k(self) -> int:
@@ -139,6 +151,8 @@ def llm_arguments(spec: EngineSpec, *, on_cpu: bool, request_metrics: bool) -> d
     }
     if on_cpu:
         arguments |= _cpu_arguments(spec)
+    elif spec.gpu_memory_share is not None:
+        arguments["gpu_memory_utilization"] = spec.gpu_memory_share
     if spec.speculative_config is not None:
         arguments["speculative_config"] = dict(spec.speculative_config)
         if is_scripted(spec.speculative_config):

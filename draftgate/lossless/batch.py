@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -57,6 +57,7 @@ class Batch:
     logits: FloatArray  # [tokens + requests, vocabulary] float32
     proposal: FloatArray | None  # [tokens, vocabulary] float32; None: drafts count as certain
     sampling: Sampling
+    stored: Literal["float32", "bfloat16"] = "float32"  # type of the logits that a sampler gets
 
     def __post_init__(self) -> None:
         requests, tokens = len(self.lengths), int(self.lengths.sum())

@@ -18,5 +18,5 @@ class LawRefuted(AssertionError):
     """Counts do not follow their law; ``channel`` says what that means."""
 
     def __init__(self, message: str, channel: Channel) -> None:
-        super().__init__(message)
+        super().__init__(f"{channel}: {message}")
         self.channel = channel

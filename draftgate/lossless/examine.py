@@ -189,13 +189,14 @@ def _greedy(
 def _sampled(engine: EngineHost, prompts: Prompts, question: Question) -> list[Text]:
     if question.temperature == 0:
         return []
-    return sampled(
+    texts, _ = sampled(
         engine,
         prompts,
         temperature=question.temperature,
         tokens=question.max_tokens,
         in_flight=question.batch_size,
     )
+    return texts
 
 
 def _count(texts: Sequence[Text]) -> int:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -102,6 +103,16 @@ def draws_needed(total_variation: float, alpha: float, freedom: int, power: floa
     However the error is spread over the outcomes, chi-square divergence is at least
     (2 TV)^2 (Cauchy-Schwarz); G is then close to a noncentral chi-square with n (2 TV)^2.
     """
+    return math.ceil(_noncentrality(alpha, freedom, power) / (2 * total_variation) ** 2)
+
+
+def detectable(draws: int, alpha: float, freedom: int, power: float) -> float:
+    """Total variation that ``draws`` find with ``power``; above 1: none. See `draws_needed`."""
+    return math.sqrt(_noncentrality(alpha, freedom, power) / draws) / 2
+
+
+@lru_cache
+def _noncentrality(alpha: float, freedom: int, power: float) -> float:
     from scipy.stats import ncx2
 
     threshold = critical_value(alpha, freedom)
@@ -109,5 +120,4 @@ def draws_needed(total_variation: float, alpha: float, freedom: int, power: floa
     def shortfall(noncentrality: float) -> float:
         return float(ncx2.sf(threshold, max(freedom, 1), noncentrality)) - power
 
-    noncentrality = float(brentq(shortfall, 1e-6, 100 * threshold))
-    return math.ceil(noncentrality / (2 * total_variation) ** 2)
+    return float(brentq(shortfall, 1e-6, 100 * threshold))

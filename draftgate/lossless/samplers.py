@@ -79,6 +79,13 @@ class Drawing(Protocol):
         [rows]. Window offsets are those of `Sampler.sample`.
         """
 
+    def sample_later(self, batch: Batch, tokens: int) -> IntArray:
+        """`Sampler.sample` of a step before which the requests emitted ``tokens`` more. Each has a
+        seed of its own."""
+
+    def uniforms(self, seeds: IntArray, positions: IntArray) -> FloatArray:
+        """The numbers [draws] that acceptance tests use; ``seeds`` and ``positions``: int64."""
+
 
 class Repairable(Protocol):
     """A sampler with a known defect that tests of everything else must step over."""

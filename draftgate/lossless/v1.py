@@ -17,6 +17,7 @@ from draftgate.lossless.batch import Batch, FloatArray, IntArray
 from draftgate.lossless.law import Verification
 from draftgate.lossless.repairs import repaired_sampler
 from draftgate.lossless.samplers import SamplerError
+from draftgate.lossless.stored import stored_logits
 from draftgate.lossless.v1_metadata import sampling_metadata, window_metadata
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class V1Sampler:
             output = self._forward(
                 window_metadata(batch),
                 None if batch.proposal is None else torch.from_numpy(batch.proposal),
-                torch.from_numpy(batch.logits),
+                stored_logits(batch),
                 sampling_metadata(batch, logprobs),
             )
         return output.sampled_token_ids.numpy(), output.logprobs_tensors

@@ -40,15 +40,19 @@ class V2Sampler:
         """See `Sampler.sample`."""
         return self.sample_with_logprobs(batch, seed, None)[0]
 
+    def sample_later(self, batch: Batch, tokens: int) -> IntArray:
+        """See `Drawing.sample_later`."""
+        return self.sample_with_logprobs(batch, 0, None, tokens)[0]
+
     def sample_with_logprobs(
-        self, batch: Batch, seed: int, logprobs: int | None
+        self, batch: Batch, seed: int, logprobs: int | None, later: int = 0
     ) -> tuple[IntArray, Any]:
         """`sample`, and vLLM's `LogprobsTensors` in the layout of V1 (None: none asked for).
 
         Row request * width + i is that of the request's i-th token, width that of the output.
         """
         np.random.seed(seed % 2**32)  # vLLM gives a request without a seed one of numpy's
-        step = step_of(batch, logprobs)
+        step = step_of(batch, logprobs, later)
         if step.inputs.num_draft_tokens == 0:
             output = step.sampler(step.logits, step.inputs)
         else:
@@ -85,6 +89,16 @@ class V2Sampler:
         )
         ids: IntArray = drawn.numpy()
         return ids
+
+    def uniforms(self, seeds: IntArray, positions: IntArray) -> FloatArray:
+        """See `Drawing.uniforms`."""
+        import torch
+
+        from draftgate.lossless import v2_streams
+
+        drawn = v2_streams.uniforms(torch.from_numpy(seeds), torch.from_numpy(positions))
+        numbers: FloatArray = drawn.numpy()
+        return numbers
 
     def match(self, batch: Batch, bonus: IntArray) -> IntArray:
         """See `Kernels.match`."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draftgate.lossless.batch import Batch, IntArray, Sampling
+from draftgate.lossless.stored import stored_logits
 
 if TYPE_CHECKING:
     import torch
@@ -24,21 +25,22 @@ class Step:
 
     sampler: Any  # vLLM's `Sampler`, with the states of all requests
     inputs: Any  # the fields of vLLM's `InputBatch` that samplers read
-    logits: torch.Tensor  # [tokens + requests, vocabulary] float32
+    logits: torch.Tensor  # [tokens + requests, vocabulary], as stored
     draft_logits: torch.Tensor | None  # [slots, longest, vocabulary] float32
 
 
-def step_of(batch: Batch, logprobs: int | None) -> Step:
-    """The step of ``batch``; each request asks for the ``logprobs`` best (None: none)."""
-    import torch
+def step_of(batch: Batch, logprobs: int | None, later: int = 0) -> Step:
+    """The step of ``batch``; each request asks for the ``logprobs`` best (None: none).
 
+    ``later``: tokens that the requests emitted since a first step.
+    """
     slots = slots_of(len(batch.lengths))
     longest = int(batch.lengths.max(initial=0))
     sampler = _sampler(batch, slots, longest, logprobs)
     return Step(
         sampler=sampler,
-        inputs=_inputs(batch, slots, longest),
-        logits=torch.from_numpy(batch.logits),
+        inputs=_inputs(batch, slots, longest, FIRST_POSITION + later),
+        logits=stored_logits(batch),
         draft_logits=_draft_logits(batch, slots, longest),
     )
 
@@ -119,7 +121,7 @@ def _parameters(sampling: Sampling, request: int, logprobs: int | None) -> Any:
     return parameters
 
 
-def _inputs(batch: Batch, slots: IntArray, longest: int) -> Any:
+def _inputs(batch: Batch, slots: IntArray, longest: int, position: int) -> Any:
     import torch
 
     requests, rows = len(batch.lengths), len(batch.logits)
@@ -139,7 +141,7 @@ def _inputs(batch: Batch, slots: IntArray, longest: int) -> Any:
         cu_num_logits=torch.from_numpy(ends),
         cu_num_logits_np=ends,
         input_ids=torch.from_numpy(fed),
-        positions=offsets.to(torch.int64) + FIRST_POSITION,
+        positions=offsets.to(torch.int64) + position,
         logits_indices=torch.arange(rows),
         seq_lens=lengths,
         seq_lens_cpu_upper_bound=lengths,

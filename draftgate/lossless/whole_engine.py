@@ -108,8 +108,11 @@ def sampled(
     tokens: int,
     in_flight: int,
     drafts: DraftPlan | None = None,
-) -> list[Text]:
-    """``tokens`` sampled tokens after each prompt, past any end; every second request is seeded."""
+) -> tuple[list[Text], ProbeResult]:
+    """``tokens`` sampled tokens after each prompt, past any end; every second request is seeded.
+
+    Returns what `run` does.
+    """
 
     def choose(index: int) -> Sampling:
         return Sampling(
@@ -119,7 +122,7 @@ def sampled(
             seed=1000 + index if index % 2 else None,
         )
 
-    return generate(engine, prompts, choose, in_flight=in_flight, drafts=drafts)
+    return run(engine, prompts, choose, in_flight=in_flight, drafts=drafts)
 
 
 def sampled_calibration(

@@ -34,12 +34,14 @@ def host_factory(
     launch: Launch = spawn,
     interpreters: Mapping[str, Interpreter] = MappingProxyType({}),
     fault: Callable[[Scenario], Fault | None] = lambda scenario: None,
+    gpu_memory_share: float | None = None,
 ) -> HostFactory:
     """Makes the engine host of a scenario; the engine's log goes to ``log_dir``.
 
     ``launch`` starts the engine's process where it can be forked (`can_fork_engines`).
     ``interpreters``: by the scenario's environment; one that is absent is this interpreter's.
-    ``fault``: what is planted in the scenario's engine on purpose.
+    ``fault``: what is planted in the scenario's engine on purpose. ``gpu_memory_share``: of each
+    engine, where several must fit.
     """
 
     def make(scenario: Scenario) -> EngineHost:
@@ -51,7 +53,9 @@ def host_factory(
         )
         interpreter = interpreters.get(scenario.environment, Interpreter.this())
         return EngineHost(
-            spec.model_copy(update={"fault": fault(scenario)}),
+            spec.model_copy(
+                update={"fault": fault(scenario), "gpu_memory_share": gpu_memory_share}
+            ),
             label=scenario.id,
             log_dir=log_dir,
             interpreter=interpreter,
@@ -66,18 +70,20 @@ class Arms:
 
     The control of the scenario that needs room stays where it can, since the two are timed in
     turn. A scenario whose engine failed stays failed: its cells report the same error, the others
-    go on. ``on_close`` is called after the engines have ended.
+    go on. ``at_once`` start at a time. ``on_close`` is called after the engines have ended.
     """
 
     def __init__(
         self,
         make: HostFactory,
         resident: int | None = None,
+        at_once: int = 2,
         on_close: Callable[[], None] = lambda: None,
     ) -> None:
         self._on_close = on_close
         self._make = make
         self._resident = resident
+        self._at_once = at_once
         self._hosts: dict[str, EngineHost] = {}  # least recently used first
         self._failed: dict[str, EngineError] = {}
         self._starts: Counter[str] = Counter()
@@ -98,7 +104,7 @@ class Arms:
         wanted = [s for s in scenarios if s.id not in self._hosts | self._failed]
         hosts = [self._make(scenario) for scenario in wanted[: self._resident]]
         self._starts.update(host.label for host in hosts)
-        started = start_many(hosts, on_change=on_change)
+        started = start_many(hosts, at_once=self._at_once, on_change=on_change)
         self._hosts |= {host.label: host for host in started.ready}
         self._failed |= started.failed
 

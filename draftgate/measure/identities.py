@@ -196,8 +196,11 @@ def rounds_agree(rounds: Sequence[RoundRecord]) -> Iterator[str]:
                 yield f"round {index}, {first.prompt_id}: {', '.join(changed)} not as in round 0"
 
 
-def check(rounds: Sequence[RoundRecord], k: int) -> list[Broken]:
-    """All identities over all rounds of one arm; ``k`` is 0 for the control. Empty: all hold."""
+def check(rounds: Sequence[RoundRecord], k: int, *, repeats: bool = True) -> list[Broken]:
+    """All identities over all rounds of one arm; ``k`` is 0 for the control. Empty: all hold.
+
+    ``repeats``: rounds must equal each other, too; see `engine.fingerprint.repeats_tokens`.
+    """
     if not rounds:
         return [Broken("finished", "no rounds")]
     broken = [
@@ -206,16 +209,21 @@ def check(rounds: Sequence[RoundRecord], k: int) -> list[Broken]:
         for identity in IDENTITIES
         for detail in identity(record, k)
     ]
-    return broken + [Broken("rounds_agree", detail) for detail in rounds_agree(rounds)]
+    agree = rounds_agree(rounds) if repeats else ()
+    return broken + [Broken("rounds_agree", detail) for detail in agree]
 
 
 def check_beside(
-    rounds: Sequence[RoundRecord], control_rounds: Sequence[RoundRecord], k: int
+    rounds: Sequence[RoundRecord],
+    control_rounds: Sequence[RoundRecord],
+    k: int,
+    *,
+    repeats: bool = True,
 ) -> tuple[Broken, ...]:
     """What neither an arm nor its control may break; the control's faults are told apart."""
-    control = check(control_rounds, 0) if control_rounds else []
+    control = check(control_rounds, 0, repeats=repeats) if control_rounds else []
     return (
-        *check(rounds, k),
+        *check(rounds, k, repeats=repeats),
         *(Broken(identity, f"control: {detail}") for identity, detail in control),
     )
 

@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 from draftgate.engine.records import RequestRecord, RoundRecord
 
 Ratios = Mapping[str, tuple[float, float]]
 """Prompt id -> numerator and denominator, summed over rounds."""
+
+LIMITS: Mapping[str, float] = MappingProxyType({"acceptance_length": 0.03, "tokens_per_step": 0.03})
+"""The ratios, and their largest tolerated relative losses where nobody states others."""
+
+
+def by_prompt(rounds: Sequence[RoundRecord], *, drafts: bool) -> dict[str, Ratios]:
+    """Both ratios where drafts were verified, else none: standard decoding has nothing to lose."""
+    if not drafts:
+        return {}
+    return {
+        "acceptance_length": acceptance_length(rounds),
+        "tokens_per_step": tokens_per_step(rounds),
+    }
 
 
 def acceptance_length(rounds: Sequence[RoundRecord]) -> Ratios:

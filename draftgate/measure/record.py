@@ -15,6 +15,7 @@ from typing import Any, Self
 
 from pydantic import Field, ValidationError
 
+from draftgate.engine.fingerprint import repeats_tokens
 from draftgate.engine.records import EngineMemory, Record, RoundRecord
 from draftgate.measure import metrics
 from draftgate.measure.agreement import Agreement, outputs_agreement
@@ -68,6 +69,11 @@ class Machine(Record):
     isa_class: str
     fields: dict[str, Any] = Field(default_factory=dict)
 
+    @property
+    def repeats_tokens(self) -> bool:
+        """See `engine.fingerprint.repeats_tokens`."""
+        return repeats_tokens(self.isa_class)
+
 
 class Provenance(Record):
     """What was under test; ``models``: name -> revision (None: a local folder)."""
@@ -106,9 +112,9 @@ class Block(Record):
 
     ``order``: arm of each timed round in the order they ran, ``arm`` or ``control``. ``timed``:
     samples of each timed metric, one a round. ``exact`` and ``acceptance`` describe the first
-    round, which all rounds equal (identity ``rounds_agree``). ``*_walls_s``: warm-up rounds.
-    ``stages``: of extra rounds with the stage timer, None where there was none. ``memory``: of
-    the arm's engine.
+    round, which all rounds equal where tokens repeat (identity ``rounds_agree``). ``*_walls_s``:
+    warm-up rounds. ``stages``: of extra rounds with the stage timer, None where there was none.
+    ``memory``: of the arm's engine.
     """
 
     schema_version: int = SCHEMA_VERSION

@@ -125,9 +125,8 @@ class Session:
 
     def player(self, cell: Cell) -> Play:
         """Plays the cell's round, on an engine that is warm at its batch size."""
-        play = self._player(cell)
-        self._warm_up(cell, play)
-        return play
+        self._warm_up(cell)
+        return self._player(cell)
 
     def subject(self, cell: Cell) -> Subject:
         """What a measurement of the cell is about."""
@@ -149,9 +148,9 @@ class Session:
         if cell.id not in self._open:
             started = datetime.now(UTC)
             arm, control = self._player(cell), self._control_player(cell)
-            walls = {"arm": self._warm_up(cell, arm)}
+            walls = {"arm": self._warm_up(cell)}
             if control is not None:
-                walls["control"] = self._warm_up(cell.control, control)
+                walls["control"] = self._warm_up(cell.control)
             staged = self.staged_rounds(cell, cell.staged_rounds[0])
             run = CellRun(
                 arm,
@@ -198,20 +197,30 @@ class Session:
             raise MeasureError(str(error)) from error
         if not cell.timed:
             self._warm.setdefault(self._warm_key(cell), tuple(r.wall_s for r in run.rounds))
-        broken = check_beside([*run.rounds, *staged], run.control_rounds, cell.scenario.variant.k)
+        broken = check_beside(
+            [*run.rounds, *staged],
+            run.control_rounds,
+            cell.scenario.variant.k,
+            repeats=machine.repeats_tokens,
+        )
         return Measured(cell, measurement, broken)
 
     def _agreement(self, cell: Cell, run: CellRun) -> Agreement | None:
         found = outputs_agreement(run.rounds, run.control_rounds)
         if found is None or not found.differences or self.weigh is None:
             return found
-        if self.profile.temperature > 0:
-            return found  # sampled texts differ by right
         return self.weigh(cell, found, run.rounds[0], run.control_rounds[0])
 
     def _player(self, cell: Cell) -> Play:
+        """Plays the cell's round. An engine that made room in between and is started anew is warmed
+        anew."""
         request = self.request_of(cell)
-        return lambda: self.engines.generate(cell.scenario, request)
+
+        def play() -> RoundRecord:
+            self._warm_up(cell)
+            return self.engines.generate(cell.scenario, request)
+
+        return play
 
     def request_of(self, cell: Cell) -> RoundRequest:
         """A round of the cell as the profile says."""
@@ -235,7 +244,7 @@ class Session:
             return self._player(cell.control)
         return lambda: self.measured(cell.control).measurement.draftgate.rounds[0]
 
-    def _warm_up(self, cell: Cell, play: Play) -> tuple[float, ...]:
+    def _warm_up(self, cell: Cell) -> tuple[float, ...]:
         """Warm an engine at a batch size, once a start: later cells find it warm.
 
         So do cells after an untimed one, whose round is as long as any.
@@ -243,8 +252,10 @@ class Session:
         if not cell.timed:
             return ()
 
+        request = self.request_of(cell)
+
         def play_watched() -> RoundRecord:
-            record = play()
+            record = self.engines.generate(cell.scenario, request)
             self.watcher.round_done(cell, "warm-up", record)
             return record
 

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from draftgate.profile.cells import Cell, Scenario
     from draftgate.profile.model import Profile
 
+_GPU_MEMORY = 0.9
+"""Share of a GPU's memory that its resident engines get together."""
+
 
 def build_gate(config: pytest.Config, profile: Profile, items: Sequence[pytest.Item]) -> Gate:
     """The gate of the cells that ``items`` are about; nothing is started yet.
@@ -96,11 +99,13 @@ def _reference_stage(
     reference = Reference(
         session, theirs, plan.reference_pairs, plan.reference_starts, pairs.round_done
     )
-    return ReferenceStage(reference, other, profile.limits.stated(), rule)
+    return ReferenceStage(reference, other, profile.stated_limits(), rule)
 
 
 def _arms(profile: Profile, log_dir: Path, options: Options, other: Interpreter | None) -> Arms:
     forks = ForkServers(log_dir)
+    on_cpu = Interpreter.this().on_cpu
+    resident = profile.plan.resident or (None if on_cpu else 1)
     make = host_factory(
         log_dir,
         max_num_seqs=_largest_batch(profile),
@@ -108,8 +113,10 @@ def _arms(profile: Profile, log_dir: Path, options: Options, other: Interpreter 
         launch=forks.launch,
         interpreters={REFERENCE: other} if other else {},
         fault=options.fault.of if options.fault else lambda scenario: None,
+        gpu_memory_share=_GPU_MEMORY / resident if resident and not on_cpu else None,
     )
-    return Arms(make, profile.plan.resident, on_close=forks.close)
+    # An engine that starts on a GPU takes for its own what others allocate in the meantime.
+    return Arms(make, resident, at_once=2 if on_cpu else 1, on_close=forks.close)
 
 
 def _cells(items: Sequence[pytest.Item]) -> list[Cell]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from draftgate.baseline.candidate import Candidate
 from draftgate.baseline.errors import BaselineError
+from draftgate.measure.per_prompt import by_prompt
 
 if TYPE_CHECKING:
     from draftgate.measure.session import Measured
@@ -40,7 +41,14 @@ def _makers(item: Measured, limits: Mapping[str, float]) -> tuple[Make, ...]:
 
     def exact() -> Candidate:
         return Candidate.exact(
-            cell, machine.isa_class, prompts, block.exact, broken=item.faults, problem=problem
+            cell,
+            machine.isa_class,
+            prompts,
+            block.exact,
+            {} if machine.repeats_tokens else by_prompt(block.rounds, drafts=block.subject.k > 0),
+            broken=item.faults,
+            problem=problem,
+            limits=limits,
         )
 
     def timed() -> Candidate:

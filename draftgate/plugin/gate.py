@@ -11,6 +11,7 @@ import pytest
 
 from draftgate.baseline.errors import BaselineError
 from draftgate.baseline.store import BaselineStore
+from draftgate.baseline.update import UpdatePolicy
 from draftgate.engine.errors import EngineError
 from draftgate.measure.arms import Arms
 from draftgate.measure.bound import Bound
@@ -29,9 +30,10 @@ from draftgate.profile.cells import Cell
 from draftgate.profile.model import Profile
 from draftgate.reporting.results_folder import ResultsError, ResultsFolder
 from draftgate.verdict.cell import CellJudge
+from draftgate.verdict.counted import INEXACT_ACCEPTANCE
 from draftgate.verdict.evidence import RunFacts
 from draftgate.verdict.facts import CellFacts
-from draftgate.verdict.kinds import FailurePolicy, VerdictKind
+from draftgate.verdict.kinds import ALWAYS_FAILING, FailurePolicy, VerdictKind
 from draftgate.verdict.manifest import IDENTITIES, WITHOUT_STORE
 from draftgate.verdict.precondition import precondition
 from draftgate.verdict.rule import TimedRule
@@ -97,9 +99,10 @@ class Gate:
             measured.faults,
             self.store.exact(cell.id, machine.isa_class),
             self.store.timed(cell.id, machine.key),
-            self.profile.limits.stated(),
+            self.profile.stated_limits(),
             self.rule,
             can_confirm=self.reference is not None,
+            acceptance_noise=0.0 if machine.repeats_tokens else INEXACT_ACCEPTANCE,
         )
         verdict = judge.judge(metric)
         if self.reference is not None:
@@ -145,10 +148,12 @@ class Gate:
         """Whether the verdict fails its test.
 
         A run that updates baselines does not judge against those it is about to replace; what is
-        judged without one fails it all the same.
+        judged without one fails it all the same, and so does what is worse than a baseline that
+        stays (``new``).
         """
         if self.options.update and verdict.metric not in WITHOUT_STORE:
-            return verdict.verdict is VerdictKind.INVALID
+            replaces = UpdatePolicy(self.options.update) is not UpdatePolicy.NEW
+            return verdict.verdict in ({VerdictKind.INVALID} if replaces else ALWAYS_FAILING)
         required = self.options.requires_baseline(self.profile.fingerprint)
         return verdict.fails(
             FailurePolicy(suspect=self.reference is not None, require_baseline=required)
@@ -164,7 +169,7 @@ class Gate:
             self.options,
             self.store,
             self.session.all_measured(),
-            self.profile.limits.stated(),
+            self.profile.stated_limits(),
             self.surroundings.provenance,
             refusal=_refusal(exitstatus),
         )

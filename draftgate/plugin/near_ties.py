@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -43,9 +44,11 @@ class NearTies:
         if info.dtype not in TOLERANCE:
             return agreement
         requests = [d.request for d in agreement.differences]
+        # A copy of a replicated prompt does not keep the prompt's tokens.
+        prompts = {r.prompt_id: r.prompt_token_ids for r in control.requests if r.prompt_token_ids}
         equality = greedy_equality(
-            [_text(i, control.requests[i]) for i in requests],
-            [_text(i, found.requests[i]) for i in requests],
+            [_text(i, control.requests[i], prompts) for i in requests],
+            [_text(i, found.requests[i], prompts) for i in requests],
             _Target(self.arms, cell.scenario.control),
             dtype=info.dtype,
             max_model_len=info.max_model_len,
@@ -53,10 +56,9 @@ class NearTies:
         return agreement.weighed({i: _gap(equality, str(i)) for i in requests}, equality.tolerance)
 
 
-def _text(index: int, request: RequestRecord) -> Text:
-    return Text(
-        str(index), request.prompt_token_ids, request.output_token_ids, request.finish_reason
-    )
+def _text(index: int, request: RequestRecord, prompts: Mapping[str, tuple[int, ...]]) -> Text:
+    prompt = prompts[request.prompt_id]
+    return Text(str(index), prompt, request.output_token_ids, request.finish_reason)
 
 
 def _gap(equality: Equality, name: str) -> float | None:

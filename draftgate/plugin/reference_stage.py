@@ -12,8 +12,10 @@ from draftgate.measure.pairs import MetricPairs, Pairs, median_ratio, speedup_pa
 from draftgate.measure.reference import twin
 from draftgate.measure.session import MeasureError
 from draftgate.verdict.cause import Factors
+from draftgate.verdict.counted import Counted, judge_counted
 from draftgate.verdict.equality import OUTPUTS_EQUAL_CONTROL
-from draftgate.verdict.exact_cell import EXACT_METRICS, judge_exact_cell
+from draftgate.verdict.exact_cell import EXACT_METRICS
+from draftgate.verdict.facts import CellFacts
 from draftgate.verdict.lengths import length_shift
 from draftgate.verdict.reference import (
     one_sided,
@@ -143,6 +145,8 @@ class ReferenceStage:
     def _settle_share(self, cell: Cell, screened: Verdict, limit: float) -> Verdict:
         ours, theirs = self.reference.stages(cell)
         stage = STAGE_METRICS[screened.metric]
+        if stage not in ours:
+            raise MeasureError(f"{cell.id}: no time of stage {stage} beside the reference")
         return settle_share(screened, judge_share(cell.id, stage, ours, theirs, limit, self.rule))
 
     def _values(self, cell: Cell, metric: str, starts: Sequence[Pairs]) -> list[MetricPairs]:
@@ -155,10 +159,9 @@ class ReferenceStage:
         beside = self.reference.measured(measured.cell)
         if beside.faults:
             raise MeasureError(f"on {self.name}: {beside.faults[0]}")
-        theirs = beside.measurement.draftgate.exact
-        ours = measured.measurement.draftgate.exact
-        judged = judge_exact_cell(measured.cell.id, ours.model_dump(), theirs.model_dump())
-        return next(verdict for verdict in judged if verdict.metric == metric)
+        ours, theirs = map(CellFacts.of, (measured.measurement, beside.measurement))
+        other = Counted(theirs.exact, theirs.by_prompt)
+        return judge_counted(ours, metric, other, self.limits, self.rule.for_pairs())
 
     def _note(self, verdict: Verdict | None) -> None:
         if verdict is not None:

@@ -20,6 +20,7 @@ def first_problem(profile: Profile) -> Problem | None:
 
 
 def _problems(profile: Profile) -> Iterator[Problem]:
+    yield from _sampled_outputs(profile)
     yield from _unbalanced_pairs(profile)
     yield from _duplicates(("targets",), [t.name for t in profile.targets], "target")
     yield from _duplicates(("workloads",), [w.name for w in profile.workloads], "workload")
@@ -30,6 +31,18 @@ def _problems(profile: Profile) -> Iterator[Problem]:
     yield from _repeated_cells(profile)
     yield from _unused(profile)
     yield from _ambiguous_test_ids(profile)
+
+
+def _sampled_outputs(profile: Profile) -> Iterator[Problem]:
+    if profile.temperature > 0:
+        remedy = "write 0.0; `draftgate lossless --temperature` judges sampled output"
+        yield Problem(
+            ("temperature",),
+            "sampled outputs equal nothing that they could be compared with",
+            profile.temperature,
+            "0.0",
+            remedy,
+        )
 
 
 def _unbalanced_pairs(profile: Profile) -> Iterator[Problem]:

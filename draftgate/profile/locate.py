@@ -13,7 +13,7 @@ from draftgate.profile.hints import closest
 
 PROFILE_VARIABLE = "DRAFTGATE_PROFILE"
 CPU_PROFILE = "cpu"
-GPU_PROFILE = "h100-llama3.1-8b"
+GPU_PROFILE = "h100-gate"
 
 
 def locate_profile(name_or_path: str | Path) -> Path:

@@ -158,6 +158,21 @@ class Limits(Part):
         return self.model_dump(exclude_none=True)
 
 
+class Tolerances(Part):
+    """Largest tolerated relative loss of acceptance where equal software need not write equal
+    tokens (a GPU); elsewhere it is compared with ``==``. None: `measure.per_prompt.LIMITS`.
+
+    Those that are stated share the significance of the profile's timed comparisons.
+    """
+
+    acceptance_length: RelativeLoss | None = None
+    tokens_per_step: RelativeLoss | None = None
+
+    def stated(self) -> dict[str, float]:
+        """The metrics that have one."""
+        return self.model_dump(exclude_none=True)
+
+
 class MatrixRow(Part):
     """These workloads at these batch sizes, on ``targets`` (None: all).
 
@@ -194,9 +209,14 @@ class Profile(Part):
     newer_vllm_keys: tuple[str, ...] = ()
     plan: Plan = Plan()
     limits: Limits = Limits()
+    tolerances: Tolerances = Tolerances()
     workloads: Annotated[tuple[WorkloadSpec, ...], Field(min_length=1)]
     matrix: Annotated[tuple[MatrixRow, ...], Field(min_length=1)]
     targets: Annotated[tuple[Target, ...], Field(min_length=1)]
+
+    def stated_limits(self) -> dict[str, float]:
+        """Largest tolerated relative losses: timed metrics', and acceptance's where it is noisy."""
+        return self.limits.stated() | self.tolerances.stated()
 
     def scenarios(self) -> tuple[Scenario, ...]:
         """One engine start each: target x variant, the control first."""

@@ -11,8 +11,9 @@ from draftgate.measure.metrics import higher_is_better
 from draftgate.measure.sessions import median_of
 from draftgate.measure.stages import STAGES, StageSamples
 from draftgate.verdict.cause import Factors
+from draftgate.verdict.counted import Counted, judge_counted
 from draftgate.verdict.equality import OUTPUTS_EQUAL_CONTROL, judge_equality
-from draftgate.verdict.exact_cell import EXACT_METRICS, judge_exact_cell
+from draftgate.verdict.exact_cell import EXACT_METRICS
 from draftgate.verdict.facts import CellFacts
 from draftgate.verdict.kinds import VerdictKind
 from draftgate.verdict.lengths import length_shift
@@ -49,7 +50,10 @@ class CellJudge:
     acceptance_noise: float = 0.0
 
     def judge(self, metric: str) -> Verdict:
-        """The verdict on ``metric``. Raises KeyError on a metric that the cell does not have."""
+        """The verdict on ``metric``; INVALID where nothing was sampled of it.
+
+        Raises KeyError on `OUTPUTS_EQUAL_CONTROL` of a cell without a control.
+        """
         if metric == OUTPUTS_EQUAL_CONTROL:
             return self._equality()
         if metric in {m.name for m in EXACT_METRICS}:
@@ -90,14 +94,14 @@ class CellJudge:
         return judge_equality(self.facts.cell, self.facts.agreement)
 
     def _exact(self, metric: str) -> Verdict:
-        cell, counts = self.facts.cell, self.facts.exact.model_dump()
-        stored = self.exact.metrics.model_dump() if self.exact else None
-        verdicts = {v.metric: v for v in judge_exact_cell(cell, counts, stored)}
-        verdict = verdicts.get(metric) or Verdict(cell, metric, VerdictKind.OK, limit=0.0)
+        stored = Counted.stored(self.exact) if self.exact else None
+        verdict = judge_counted(self.facts, metric, stored, self.limits, self.rule)
         return self._unjudgeable(metric, self.exact, verdict.value) or verdict
 
     def _timed(self, metric: str) -> Verdict:
-        facts, samples = self.facts, self.facts.timed[metric]
+        facts, samples = self.facts, self.facts.timed.get(metric)
+        if samples is None:
+            return self._unsampled(metric)
         value = facts.median(metric)
         if verdict := self._unjudgeable(metric, self.timed, value) or self._other_texts(metric):
             return verdict
@@ -122,7 +126,7 @@ class CellJudge:
     def _share(self, metric: str) -> Verdict:
         cell, stage, measured = self.facts.cell, STAGE_METRICS[metric], self._stages_now()
         if stage not in measured:
-            raise KeyError(f"{cell} has no time of stage {stage}")
+            return self._unsampled(metric)
         medians = {name: median_of(samples) for name, samples in measured.items()}
         share = medians[stage] / sum(medians.values())
         if verdict := self._unjudgeable(metric, self.timed, share):
@@ -131,6 +135,10 @@ class CellJudge:
         if limit is None:  # reported, not judged
             return Verdict(cell, metric, VerdictKind.OK, share)
         return judge_share(cell, stage, measured, self._stages_before(), limit, self.rule)
+
+    def _unsampled(self, metric: str) -> Verdict:
+        evidence = "no samples: outputs too short, or an engine that does not tell"
+        return Verdict(self.facts.cell, metric, VerdictKind.INVALID, evidence=evidence)
 
     def _limit(self, metric: str) -> float | None:
         return {**self.limits, **(self.timed.limits if self.timed else {})}.get(metric)

@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from pydantic import ValidationError
 
 from draftgate.baseline.schema import ExactBaseline, StoredSamples, TimedBaseline
+from draftgate.measure.per_prompt import LIMITS
 from draftgate.verdict.cell import CellJudge, unit_of
+from draftgate.verdict.counted import INEXACT_ACCEPTANCE
 from draftgate.verdict.equality import OUTPUTS_EQUAL_CONTROL
 from draftgate.verdict.exact_cell import EXACT_METRICS
 from draftgate.verdict.family import rejected
@@ -24,14 +26,10 @@ MEASUREMENT = "measurement"
 DEFAULT_LIMITS: Mapping[str, float] = {
     "output_throughput": 0.05,
     "speedup": 0.05,
-    "acceptance_length": 0.03,
-    "tokens_per_step": 0.03,
+    **LIMITS,
 }
 """Largest tolerated relative losses where nobody states others; those of acceptance hold where it
 is not exact."""
-
-INEXACT_ACCEPTANCE = 0.01
-"""Tokens per step that move by less are called unchanged where they are not exact."""
 
 RED = frozenset({VerdictKind.REGRESSED, VerdictKind.IMPLAUSIBLE})
 INCOMPLETE = frozenset({VerdictKind.INVALID, VerdictKind.STALE, VerdictKind.UNBASELINED})
@@ -146,16 +144,16 @@ class _Comparison:
         )
 
     def _acceptance(self, judge: CellJudge, before: Recorded, after: Recorded) -> Iterable[Verdict]:
+        equality = [judge.judge(OUTPUTS_EQUAL_CONTROL)] if after.facts.agreement else []
         if after.exact_against(before):
             exact = before.facts.exact, after.facts.exact
-            equality = [OUTPUTS_EQUAL_CONTROL] if after.facts.agreement else []
             found = [
                 metric.name
                 for metric in EXACT_METRICS
                 if any(getattr(counts, metric.attribute) is not None for counts in exact)
             ]
-            return [judge.judge(metric) for metric in (*equality, *found)]
-        return [
+            return [*equality, *map(judge.judge, found)]
+        return equality + [
             self._unjudgeable(judge, before, metric)
             or judge_tolerance(
                 self.cell, metric, counts, before.tolerances[metric], limit, rule=self.rule

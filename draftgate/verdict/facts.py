@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self
 
 from draftgate.measure.agreement import Agreement
 from draftgate.measure.exact import ExactMetrics
+from draftgate.measure.per_prompt import Ratios, by_prompt
 from draftgate.measure.record import Measurement
 from draftgate.measure.sessions import Sessions, median_of
 
 
 @dataclass(frozen=True)
 class CellFacts:
-    """``timed``: samples of each timed metric. ``agreement``: with the control, if it has one."""
+    """``timed``: samples of each timed metric. ``agreement``: with the control, if it has one.
+
+    ``repeats_tokens``: whether equal software writes equal tokens there; where it does not,
+    acceptance is compared ``by_prompt`` (empty without drafts).
+    """
 
     cell: str
     workload_hash: str
     exact: ExactMetrics
     timed: Mapping[str, Sessions]
     agreement: Agreement | None = None
+    repeats_tokens: bool = True
+    by_prompt: Mapping[str, Ratios] = field(default_factory=dict)
 
     @classmethod
     def of(cls, measurement: Measurement) -> Self:
@@ -32,6 +39,8 @@ class CellFacts:
             block.exact,
             {name: [samples] for name, samples in block.timed.items()},
             block.outputs_equal_control,
+            block.machine.repeats_tokens,
+            by_prompt(block.rounds, drafts=bool(block.subject.k)),
         )
 
     def median(self, metric: str) -> float | None:

@@ -37,6 +37,16 @@ def manifest_comparisons(profile: Profile) -> tuple[Comparison, ...]:
     )
 
 
+def _tolerance_comparisons(profile: Profile) -> tuple[Comparison, ...]:
+    """Drafting cells x metrics of acceptance with a tolerance."""
+    return tuple(
+        (cell.id, metric)
+        for cell in profile.cells()
+        for metric in profile.tolerances.stated()
+        if cell.scenario.variant.k
+    )
+
+
 def _has(cell: Cell, metric: str) -> bool:
     """A control neither speeds up nor drafts; only a staged cell has a stage's share."""
     if cell.scenario.is_control and metric in OF_DRAFTING:
@@ -47,9 +57,10 @@ def _has(cell: Cell, metric: str) -> bool:
 
 
 def rule_of(profile: Profile) -> TimedRule:
-    """The rule for the profile's timed metrics, the same for a selection as for all its cells."""
+    """The rule for the profile's noisy metrics, the same for a selection as for all its cells."""
+    noisy = len(manifest_comparisons(profile)) + len(_tolerance_comparisons(profile))
     return TimedRule(
-        family_size=max(1, len(manifest_comparisons(profile))),
+        family_size=max(1, noisy),
         noise=NoiseModel(profile.plan.session_sd, profile.plan.start_sd, profile.plan.ratio_sd),
     )
 

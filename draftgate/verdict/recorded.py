@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Self
 
-from draftgate.measure import per_prompt
+from draftgate.engine.fingerprint import repeats_tokens
 from draftgate.measure.identities import check_beside
-from draftgate.measure.per_prompt import Ratios
+from draftgate.measure.per_prompt import Ratios, by_prompt
 from draftgate.measure.record import Measurement
 from draftgate.verdict.facts import CellFacts
-
-GPU_CLASS = "sm"  # `engine.fingerprint`: such as sm90-bf16
 
 
 @dataclass(frozen=True)
@@ -31,19 +29,20 @@ class Recorded:
     def of(cls, measurement: Measurement) -> Self:
         """Of one session."""
         block = measurement.draftgate
-        broken = check_beside(block.rounds, block.control_rounds, block.subject.k)
-        acceptance = {
-            "acceptance_length": per_prompt.acceptance_length(block.rounds),
-            "tokens_per_step": per_prompt.tokens_per_step(block.rounds),
-        }
+        broken = check_beside(
+            block.rounds,
+            block.control_rounds,
+            block.subject.k,
+            repeats=block.machine.repeats_tokens,
+        )
         return cls(
             CellFacts.of(measurement),
             tuple(f"{found.identity}: {found.detail}" for found in broken),
             block.machine.key,
             block.machine.isa_class,
-            acceptance if block.subject.k else {},
+            by_prompt(block.rounds, drafts=bool(block.subject.k)),
         )
 
     def exact_against(self, other: Recorded) -> bool:
         """Whether equal software gives equal tokens on both: one class, and no GPU."""
-        return self.isa_class == other.isa_class and not self.isa_class.startswith(GPU_CLASS)
+        return self.isa_class == other.isa_class and repeats_tokens(self.isa_class)

@@ -21,9 +21,14 @@ RUNS = "runs"
 WITHOUT_BASELINE = frozenset({VerdictKind.UNBASELINED, VerdictKind.STALE, VerdictKind.UNDERPOWERED})
 """Kinds of a screening without a usable baseline: the reference takes its place."""
 
-UNDECIDED = WITHOUT_BASELINE | {VerdictKind.UNSTABLE, VerdictKind.IMPLAUSIBLE}
-"""Kinds of a timed screening that answer nothing: noise hid it, or the machine is another one than
-the baseline's, whatever its name."""
+UNDECIDED = WITHOUT_BASELINE | {
+    VerdictKind.UNSTABLE,
+    VerdictKind.IMPLAUSIBLE,
+    VerdictKind.IMPROVED,
+}
+"""Kinds of a timed screening that do not answer whether this change lost anything: noise hid it,
+the machine is another one than the baseline's, whatever its name, or the baseline is of a slower
+vLLM."""
 
 
 def wants_pairs(screened: Verdict) -> bool:

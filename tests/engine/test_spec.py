@@ -43,6 +43,21 @@ def test_engine_args_cannot_repeat_a_field() -> None:
         EngineSpec(model="m", engine_args={"seed": 1})
 
 
+def test_engine_args_of_a_user_may_name_fields() -> None:
+    spec = EngineSpec.lifting(
+        {"model": "m", "engine_args": {"tensor_parallel_size": 4, "block_size": 32}}
+    )
+    assert (spec.tensor_parallel_size, spec.engine_args) == (4, {"block_size": 32})
+
+
+def test_engines_share_a_gpus_memory_unless_the_profile_says_how() -> None:
+    spec = EngineSpec(model="m", gpu_memory_share=0.45)
+    assert arguments(spec, on_cpu=False)["gpu_memory_utilization"] == 0.45
+    assert "gpu_memory_utilization" not in arguments(spec)
+    own = spec.model_copy(update={"engine_args": {"gpu_memory_utilization": 0.3}})
+    assert arguments(own, on_cpu=False)["gpu_memory_utilization"] == 0.3
+
+
 def test_both_arms_keep_statistics_and_no_prefix_cache() -> None:
     control, sd = EngineSpec(model="m"), EngineSpec(model="m", speculative_config=NGRAM)
     for spec in (control, sd):

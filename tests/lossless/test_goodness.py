@@ -7,7 +7,13 @@ from hypothesis import strategies as st
 from scipy.special import xlogy
 from scipy.stats import binom, chi2
 
-from draftgate.lossless.goodness import critical_value, draws_needed, goodness, tail_bound
+from draftgate.lossless.goodness import (
+    critical_value,
+    detectable,
+    draws_needed,
+    goodness,
+    tail_bound,
+)
 from draftgate.lossless.significance import ALPHA, FAMILY_ERROR, TESTS, Ledger
 
 LAW = np.random.default_rng(0).dirichlet(np.ones(16))
@@ -24,6 +30,13 @@ def test_a_right_sampler_is_never_rejected_in_1000_runs():
     rng = np.random.default_rng(1)
     counts = rng.multinomial(draws_needed(0.005, ALPHA, 15, 0.995), LAW, size=1000)
     assert min(goodness(row, LAW).p_bound for row in counts) > ALPHA
+
+
+@given(st.integers(1, 40), st.floats(0.001, 0.5))
+def test_what_so_many_draws_find_needs_so_many_draws(freedom, total_variation):
+    draws = draws_needed(total_variation, ALPHA, freedom, 0.99)
+    found = detectable(draws, ALPHA, freedom, 0.99)
+    assert found <= total_variation < detectable(max(1, draws - 1), ALPHA, freedom, 0.99) * 1.0001
 
 
 def test_half_a_percent_off_is_rejected_in_99_of_100_runs():

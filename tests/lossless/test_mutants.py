@@ -14,7 +14,7 @@ from draftgate.lossless.channels import LawRefuted
 from draftgate.lossless.mutants import catalogue
 from draftgate.lossless.mutants.catalogue import CATALOGUE, chosen, find
 from draftgate.lossless.mutants.edits import edited, replaced, wrapped
-from draftgate.lossless.mutants.mutant import ENGINES, MutantError, Outcome
+from draftgate.lossless.mutants.mutant import ENGINES, MutantError, Outcome, Subset
 from draftgate.lossless.mutants.verdicts import channel_of
 from draftgate.lossless.samplers import _LOADERS
 
@@ -106,15 +106,16 @@ def test_catalogue_is_large_and_every_channel_is_in_it():
     }
     modules = {path.name for path in (ROOT / "correctness_tests").glob("test_*.py")}
     assert {test for m in CATALOGUE for test in m.tests} <= modules
+    assert sorted(test for m in chosen(Subset.MODULES) for test in m.tests) == sorted(modules)
 
 
 def test_choice_by_subset_and_name():
-    assert set(chosen(quick=True)) < set(chosen(quick=False)) == set(CATALOGUE)
-    assert {m.id for m in chosen(quick=True, only=["v2-block"])} == {
+    assert set(chosen(Subset.QUICK)) < set(chosen(Subset.ALL)) == set(CATALOGUE)
+    assert {m.id for m in chosen(Subset.QUICK, only=["v2-block"])} == {
         m.id for m in CATALOGUE if m.id.startswith("v2-block")
     }
     with pytest.raises(MutantError, match="no mutant 'v9'"):
-        chosen(quick=True, only=["v9"])
+        chosen(Subset.QUICK, only=["v9"])
     with pytest.raises(MutantError, match="no mutant 'v9'"):
         find("v9")
 
@@ -197,5 +198,5 @@ def test_quick_subset_is_killed(tmp_path):
     done = run_mutants("--format", "json", "--logs", str(tmp_path))
     records = json.loads(done.stdout)
     assert done.returncode == 0, done.stderr
-    assert {r["mutant"] for r in records} == {m.id for m in chosen(quick=True)}
+    assert {r["mutant"] for r in records} == {m.id for m in chosen(Subset.QUICK)}
     assert all(r["killed_by"] == r["expected_channel"] for r in records)

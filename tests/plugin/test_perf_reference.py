@@ -187,6 +187,18 @@ def test_starts_that_were_finished_have_their_say(
     assert "n=8 pairs of 2 starts" in line
 
 
+def test_an_engine_under_test_that_dies_in_a_later_start_is_not_excused(
+    run: Run, engines: FakeEngines, load: Load, project: Path, reference: str
+) -> None:
+    plan = "[plan]\nreference_pairs = 16\nreference_starts = 4\n"
+    (project / "small.toml").write_text(f"{(project / 'small.toml').read_text()}\n{plan}")
+    engines[ARM].slower = 1.4
+    fates = iter([None] * 3 + [died(ARM, "start-up")] * 99)
+    engines[ARM].fails_at = FatesAtStart(fates)
+    lines = first_lines(run(reference, *ONE_CELL))
+    assert "SIGKILL" in lines["test_output_throughput[tiny-ngram-k3-gsm8k-bs2]"]
+
+
 class FatesAtStart(dict[int, BaseException]):
     """In place of ``fails_at``: what each start-up meets, in turn."""
 

@@ -67,8 +67,18 @@ def test_new_leaves_what_there_is(run: Run, engines: FakeEngines, baselined: Pat
     before = {path: path.read_bytes() for path in baselined.rglob("*.json")}
     engines["tiny/ngram-k3"].accepts = (3, 2)
     result = run("--update-baselines=new", "-k", "tiny-ngram-k3-sharegpt")
-    assert result.ret == 0
+    # Better acceptance is excused; fewer drafts are neither better nor worse, and not what stays.
+    assert failures(result).keys() == {"test_drafted_tokens[tiny-ngram-k3-sharegpt-bs2]"}
     assert {path: path.read_bytes() for path in baselined.rglob("*.json")} == before
+
+
+def test_new_excuses_nothing_that_is_worse_than_what_stays(
+    run: Run, engines: FakeEngines, baselined: Path
+) -> None:
+    engines["tiny/ngram-k3"].accepts = (3, 1, 1)
+    result = run("--update-baselines=new", "-k", "tiny-ngram-k3-sharegpt")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert "test_acceptance_length[tiny-ngram-k3-sharegpt-bs2]" in failures(result)
 
 
 def unequal(record: Any) -> Any:

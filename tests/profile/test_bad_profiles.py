@@ -45,6 +45,7 @@ FAULTS = [
     # change, key, words of the message
     (edit("sede", 1), "sede", ["unknown key", "seed"]),
     (edit("plan", {"round": 1}), "plan.round", ["unknown key", "did you mean 'rounds'"]),
+    (edit("temperature", 0.7), "temperature", ["sampled outputs", "draftgate lossless"]),
     (edit("plan", {"reference_starts": 3}), "plan.reference_starts", ["odd", "even number"]),
     (
         edit("plan", {"reference_starts": 4, "reference_pairs": 10}),

@@ -54,7 +54,7 @@ def test_missing_path_and_folder(tmp_path: Path) -> None:
     ("environ", "gpu", "expected"),
     [
         ({}, False, "cpu"),
-        ({}, True, "h100-llama3.1-8b"),
+        ({}, True, "h100-gate"),
         ({"DRAFTGATE_PROFILE": "cpu-full"}, True, "cpu-full"),
         ({"DRAFTGATE_PROFILE": " "}, False, "cpu"),
         ({"DRAFTGATE_PROFILE": "auto"}, False, "cpu"),

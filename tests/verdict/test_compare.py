@@ -9,6 +9,7 @@ import pytest
 from fake_engines import Script
 from recorded_cell import measurement
 
+from draftgate.measure.agreement import Agreement
 from draftgate.verdict.compare import DEFAULT_LIMITS, compare_runs, exit_code, step_down
 from draftgate.verdict.kinds import VerdictKind
 from draftgate.verdict.recorded import Recorded
@@ -50,6 +51,14 @@ def test_a_slower_run_is_regressed_with_its_cause() -> None:
     assert found["speedup"].verdict is VerdictKind.REGRESSED
     assert found["output_throughput"].cause == "step time +20.0 %, acceptance unchanged"
     assert found["acceptance_length"].verdict is VerdictKind.OK
+    assert code(found) == 2
+
+
+def test_a_gpu_run_whose_outputs_are_not_the_controls_is_red() -> None:
+    gpu = recorded(isa="sm90-bf16")
+    lossy = replace(gpu.facts, agreement=Agreement(equal=False, requests=8, identical=3))
+    found = compare(gpu, replace(gpu, facts=lossy))
+    assert found["outputs_equal_control"].verdict is VerdictKind.REGRESSED
     assert code(found) == 2
 
 

@@ -69,7 +69,7 @@ def test_where_the_baseline_decides_nothing_the_pairs_alone_judge(kind):
     assert settle_timed(screened, PAIRS, 0.10, True).verdict is VerdictKind.OK
 
 
-@pytest.mark.parametrize("kind", [VerdictKind.OK, VerdictKind.IMPROVED, VerdictKind.INVALID])
+@pytest.mark.parametrize("kind", [VerdictKind.OK, VerdictKind.INVALID])
 def test_what_is_settled_needs_no_pairs(kind):
     assert not wants_pairs(Verdict(CELL, "speedup", kind, 1.0, 1.0, limit=0.1))
 

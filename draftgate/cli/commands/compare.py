@@ -84,7 +84,7 @@ def _judge(first: Path, second: Path, limits: Sequence[str], profile: str) -> li
 
     loaded = load_profile(profile) if profile else None
     rule = rule_of(loaded) if loaded else TimedRule()
-    stated = {**(loaded.limits.stated() if loaded else {}), **dict(map(_limit, limits))}
+    stated = {**(loaded.stated_limits() if loaded else {}), **dict(map(_limit, limits))}
     folders = [is_results_folder(path) for path in (first, second)]
     if all(folders):
         runs = [RecordedRun.read(path) for path in (first, second)]

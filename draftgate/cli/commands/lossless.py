@@ -144,7 +144,7 @@ def _spec(**fields: Any) -> EngineSpec:
     from draftgate.engine.spec import EngineSpec
 
     try:
-        return EngineSpec(**fields)
+        return EngineSpec.lifting(fields)
     except ValidationError as error:
         raise OptionError(
             "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from draftgate.cli.output import Column, Format, FormatOption, emit
+from draftgate.lossless.mutants.mutant import Subset
 
 if TYPE_CHECKING:
     from draftgate.lossless.mutants.engine_trial import Workbench
@@ -35,15 +35,10 @@ _BY_MODULE = (Column("module"), Column("kills", numeric=True), Column("only_it_k
 UNEXPECTED = 2
 
 
-class Subset(StrEnum):
-    """How many mutants."""
-
-    QUICK = "quick"
-    ALL = "all"
-
-
 def mutants(
-    subset: Annotated[Subset, typer.Option(help="How many.")] = Subset.QUICK,
+    subset: Annotated[
+        Subset, typer.Option(help="Which: `modules` has one for each test module.")
+    ] = Subset.QUICK,
     only: Annotated[
         list[str] | None, typer.Option(metavar="ID", help="These, or those that begin so.")
     ] = None,
@@ -65,25 +60,27 @@ def mutants(
     expected channel (losslessness, acceptance, metric or time). Controls change the code, not its
     result, and must live: they have no expected channel. vLLM's files are never changed.
 
-    Exit codes: 0 all as expected, 1 tool error, 2 a mutant lived, a control died, or another
-    channel killed.
+    Exit codes: 0 all as expected, 1 tool error, 2 a mutant lived, a control died, another channel
+    killed, or (--by-module) the suite would kill as many without some module.
 
     \b
     Examples:
       draftgate mutants
       draftgate mutants --subset all --format csv > mutants.csv
       draftgate mutants --only v2- --only control-v2
-      draftgate mutants --subset all --by-module
+      draftgate mutants --subset modules --by-module
     """
     from draftgate.lossless.mutants.catalogue import chosen
 
-    selected = chosen(quick=subset is Subset.QUICK, only=only or ())
+    selected = chosen(subset, only or ())
     if listed:
         emit([_listed(mutant) for mutant in selected], _LISTED, output)
         return 0
     if by_module:
-        emit(_by_module(selected, tests, logs), _BY_MODULE, output)
-        return 0
+        modules = _by_module(selected, tests, logs)
+        emit(modules, _BY_MODULE, output)
+        needless = [row for row in modules if not row["only_it_kills"]]
+        return UNEXPECTED if needless and not only else 0
     return _run(selected, tests, logs, output)
 
 

@@ -14,7 +14,7 @@ from draftgate.lossless.mutants import (
     v1_sampler,
     v2_kernels,
 )
-from draftgate.lossless.mutants.mutant import Mutant, MutantError
+from draftgate.lossless.mutants.mutant import Mutant, MutantError, Subset
 
 CATALOGUE: tuple[Mutant, ...] = (
     *v1_sampler.MUTANTS,
@@ -28,8 +28,8 @@ CATALOGUE: tuple[Mutant, ...] = (
 )
 
 
-def chosen(*, quick: bool, only: Iterable[str] = ()) -> tuple[Mutant, ...]:
-    """All mutants or the ``quick`` ones; or those named in ``only`` (ids or beginnings of ids).
+def chosen(subset: Subset, only: Iterable[str] = ()) -> tuple[Mutant, ...]:
+    """The mutants of ``subset``, or those named in ``only`` (ids or beginnings of ids).
 
     Raises MutantError where a name matches none.
     """
@@ -39,7 +39,7 @@ def chosen(*, quick: bool, only: Iterable[str] = ()) -> tuple[Mutant, ...]:
             raise MutantError(f"no mutant {name!r}; `draftgate mutants --list` shows their names")
     if names:
         return tuple(m for m in CATALOGUE if m.id.startswith(names))
-    return tuple(m for m in CATALOGUE if m.quick or not quick)
+    return tuple(m for m in CATALOGUE if subset.holds(m))
 
 
 def find(mutant_id: str) -> Mutant:

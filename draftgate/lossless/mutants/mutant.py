@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Literal, TypeAlias
 
 from draftgate.lossless.channels import Channel
@@ -40,8 +41,8 @@ class Mutant:
     "engine/VARIANT" for a fault that a whole engine shows in one round, or "engines" for one that
     the suite's tests of engines must kill. ``apply`` puts the fault into the
     vLLM of this process. ``expected_channel`` None: a control. ``tests`` are modules of
-    correctness_tests that come first. ``quick``: part of the short run. ``source``: where the
-    fault was seen, such as an issue of vLLM.
+    correctness_tests that come first. ``quick``: part of the short run. ``sole``: no other module
+    kills it. ``source``: where the fault was seen, such as an issue of vLLM.
     """
 
     id: str
@@ -51,7 +52,26 @@ class Mutant:
     apply: Callable[[], None]
     tests: tuple[str, ...] = ()
     quick: bool = False
+    sole: bool = False
     source: str = ""
+
+
+class Subset(StrEnum):
+    """Which mutants: a short run's, all, or for each test module one that no other kills."""
+
+    QUICK = "quick"
+    ALL = "all"
+    MODULES = "modules"
+
+    def holds(self, mutant: Mutant) -> bool:
+        """Whether ``mutant`` is one of them."""
+        match self:
+            case Subset.QUICK:
+                return mutant.quick
+            case Subset.MODULES:
+                return mutant.sole
+            case Subset.ALL:
+                return True
 
 
 @dataclass(frozen=True)

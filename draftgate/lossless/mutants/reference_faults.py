@@ -28,6 +28,7 @@ MUTANTS = (
         apply=edited(
             f"{_LAW}:_passes", ("mass / (mass + 1 - ratio)", "mass / max(mass, 1 - ratio)")
         ),
+        sole=True,
     ),
     _lossy(
         "law-standard-recovers-from-the-target",

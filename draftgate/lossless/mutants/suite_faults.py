@@ -36,6 +36,14 @@ def _colder(verify: Any) -> Any:
     return call
 
 
+def _rolled(proposal: Any) -> Any:
+    def call(*arguments: Any) -> Any:
+        rows = proposal(*arguments)
+        return rows if rows is None else rows.roll(1, 0)
+
+    return call
+
+
 MUTANTS = (
     _suite(
         "suite-head-drafts-one-token",
@@ -43,11 +51,31 @@ MUTANTS = (
         expected_channel="acceptance",
         apply=wrapped(HEAD, _token_zero),
         tests=("test_engine_greedy.py",),
+        sole=True,
     ),
     _lossy(
         "suite-windows-are-colder",
         "sampling parameters",
         apply=wrapped("vllm.v1.sample.rejection_sampler:RejectionSampler.forward", _colder),
+        tests=("test_engine_sampled.py",),
+        sole=True,
+    ),
+    _lossy(
+        "suite-proposal-of-the-neighbour",
+        "rows",
+        apply=wrapped(
+            "vllm.v1.worker.gpu_model_runner:GPUModelRunner._get_spec_decode_draft_probs", _rolled
+        ),
+        tests=("test_engine_sampled.py",),
+    ),
+    _suite(
+        "suite-proposal-of-who-has-the-row-now",
+        "rows",
+        expected_channel="acceptance",
+        apply=edited(
+            "vllm.v1.worker.gpu_model_runner:GPUModelRunner.propose_draft_token_ids",
+            ("self.input_batch.req_ids.copy()", "self.input_batch.req_ids"),
+        ),
         tests=("test_engine_sampled.py",),
     ),
     _lossy(
@@ -58,6 +86,7 @@ MUTANTS = (
             ("if last_token_id in (sampling_params.stop_token_ids or ()):", "if False:"),
         ),
         tests=("test_engine_features.py",),
+        sole=True,
     ),
     _lossy(
         "suite-preempted-requests-stay-computed",
@@ -67,6 +96,7 @@ MUTANTS = (
             ("request.num_computed_tokens = 0", "request.num_computed_tokens //= 2"),
         ),
         tests=("test_engine_stress.py",),
+        sole=True,
     ),
     _suite(
         "suite-drafts-counted-twice",
@@ -74,6 +104,7 @@ MUTANTS = (
         expected_channel="metric",
         apply=DRAFTS_COUNTED_TWICE,
         tests=("test_engine_accounting.py",),
+        sole=True,
     ),
     _lossy(
         "suite-v2-rejected-drafts-stay-computed",
@@ -83,5 +114,6 @@ MUTANTS = (
             ("computed_delta = query_len - num_rejected", "computed_delta = query_len"),
         ),
         tests=("test_v2_runner.py",),
+        sole=True,
     ),
 )

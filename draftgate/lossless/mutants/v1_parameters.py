@@ -45,6 +45,12 @@ MUTANTS = (
         ),
     ),
     _parameter(
+        "v1-windows-stay-in-bfloat16",
+        apply=edited(_FORWARD, ("raw_target_logits = raw_target_logits.to(torch.float32)", "pass")),
+        tests=("test_precision.py",),
+        sole=True,
+    ),
+    _parameter(
         "v1-expansion-to-the-wrong-request",
         apply=edited(
             f"{_HOME}:expand_batch_to_tokens",
@@ -67,6 +73,7 @@ MUTANTS = (
         ),
         tests=("test_expansion.py",),
         source="vllm#55005: the write is lost for all dtypes but one",
+        sole=True,
     ),
     _history(
         "v1-penalties-ignore-drafts",
@@ -84,6 +91,7 @@ MUTANTS = (
             _PENALTIES,
             ("frequency_penalties[repeat_indices]", "frequency_penalties[repeat_indices.flip(0)]"),
         ),
+        sole=True,
     ),
     _history(
         "v1-drafts-without-bad-words",
@@ -141,6 +149,7 @@ MUTANTS = (
             _LOGPROBS,
             ("cu_num_sampled_tokens[1:] = metadata.cu_num_sampled_tokens[:-1]", "pass"),
         ),
+        sole=True,
     ),
     _logprob(
         "v1-bonus-logprob-flat",

@@ -36,6 +36,7 @@ MUTANTS = (
         apply=edited(
             _UNIFORMS, ("    return uniform_probs", "    return uniform_probs.mul_(0.97)")
         ),
+        sole=True,
     ),
     _lossy(
         "v1-one-uniform-a-request",
@@ -62,6 +63,7 @@ MUTANTS = (
         "random numbers",
         apply=edited(_UNIFORMS, ("generators.get(req_idx)", "generators.get(req_idx - 1)")),
         tests=("test_seeds.py",),
+        sole=True,
     ),
     _lossy(
         "v1-recovery-noise-uniform",
@@ -133,6 +135,7 @@ MUTANTS = (
         ),
         tests=("test_bad_input.py",),
         source="vllm#45060: one broken row, other requests' text",
+        sole=True,
     ),
     _lossy(
         "v1-cool-requests-are-greedy",
@@ -157,6 +160,7 @@ MUTANTS = (
         ),
         tests=("test_placeholders.py",),
         source="vllm#46533",
+        sole=True,
     ),
     _lossy(
         "v1-bonus-row-before",
@@ -188,6 +192,7 @@ MUTANTS = (
         tests=("test_verification.py",),
         source="vllm-ascend#2881",
         quick=True,
+        sole=True,
     ),
     Mutant(
         "v1-proposal-dropped",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from draftgate.lossless.mutants.edits import edited, replaced
+from draftgate.lossless.mutants.edits import edited, replaced, wrapped
 from draftgate.lossless.mutants.mutant import Mutant
 
 _HOME = "vllm.v1.worker.gpu.spec_decode.rejection_sampler_utils"
@@ -31,6 +31,13 @@ def _no_salt() -> Any:
     return tl.constexpr(0)
 
 
+def _smaller(rand: Any) -> Any:
+    def call(seed: Any, position: Any, includes_zero: Any) -> Any:
+        return rand(seed, position, includes_zero) * 0.9
+
+    return call
+
+
 MUTANTS = (
     _streams(
         "v2-draft-and-target-share-a-stream",
@@ -49,6 +56,23 @@ MUTANTS = (
         apply=edited(
             _NOISE, ("murmur3_uniform32(seed, pos, keys)", "murmur3_uniform32(pos, pos, keys)")
         ),
+    ),
+    _streams(
+        "v2-uniforms-a-tenth-small",
+        apply=wrapped(f"{_HOME}:tl_rand32", _smaller),
+        sole=True,
+    ),
+    _streams(
+        "v2-noise-repeats-along-the-row",
+        apply=edited(
+            _NOISE,
+            ("murmur3_uniform32(seed, pos, keys)", "murmur3_uniform32(seed, pos, keys % 8192)"),
+        ),
+    ),
+    _streams(
+        "v2-residual-with-the-drafts-noise",
+        apply=edited(f"{_HOME}:_seeded_resample_argmax", ("IS_DRAFTING=False", "IS_DRAFTING=True")),
+        source="vllm-ascend#16370, a number that serves twice",
     ),
     _lossy(
         "v2-accept-always",
