@@ -52,6 +52,9 @@ def mutants(
     logs: Annotated[
         Path, typer.Option(metavar="DIR", help="Output of pytest and the engines.")
     ] = Path("results/mutants"),
+    jobs: Annotated[
+        int, typer.Option("--jobs", "-j", min=1, help="Processes side by side, a core each.")
+    ] = 2,
     output: FormatOption = Format.TABLE,
 ) -> int:
     """Put known faults back into vLLM, in memory, and see which check kills each.
@@ -77,18 +80,18 @@ def mutants(
         emit([_listed(mutant) for mutant in selected], _LISTED, output)
         return 0
     if by_module:
-        modules = _by_module(selected, tests, logs)
+        modules = _by_module(selected, tests, logs, jobs)
         emit(modules, _BY_MODULE, output)
         needless = [row for row in modules if not row["only_it_kills"]]
         return UNEXPECTED if needless and not only else 0
-    return _run(selected, tests, logs, output)
+    return _run(selected, tests, logs, jobs, output)
 
 
-def _run(selected: tuple[Mutant, ...], tests: Path, logs: Path, output: Format) -> int:
+def _run(selected: tuple[Mutant, ...], tests: Path, logs: Path, jobs: int, output: Format) -> int:
     from draftgate.lossless.mutants.campaign import outcomes
 
     found: list[Outcome] = []
-    for outcome in outcomes(selected, tests=tests, log_dir=logs, workbench=_workbench):
+    for outcome in outcomes(selected, tests=tests, log_dir=logs, workbench=_workbench, jobs=jobs):
         found.append(outcome)
         print(f"[{len(found)}/{len(selected)}] {_line(outcome)}", file=sys.stderr, flush=True)
     emit([outcome.record() for outcome in found], _OUTCOME, output)
@@ -123,11 +126,13 @@ def _workbench() -> Workbench:
     )
 
 
-def _by_module(selected: tuple[Mutant, ...], tests: Path, logs: Path) -> list[dict[str, str | int]]:
+def _by_module(
+    selected: tuple[Mutant, ...], tests: Path, logs: Path, jobs: int
+) -> list[dict[str, str | int]]:
     from draftgate.lossless.mutants.campaign import killing_modules
 
     killers: dict[str, frozenset[str]] = {}
-    for mutant, by in killing_modules(selected, tests=tests, log_dir=logs):
+    for mutant, by in killing_modules(selected, tests=tests, log_dir=logs, jobs=jobs):
         killers[mutant.id] = by
         print(f"[{len(killers)}] {mutant.id}: {' '.join(sorted(by)) or 'lives'}", file=sys.stderr)
     modules = sorted(path.name for path in tests.glob("test_*.py"))

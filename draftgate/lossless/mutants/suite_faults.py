@@ -21,8 +21,11 @@ _lossy = partial(_suite, expected_channel="losslessness")
 
 
 def _token_zero(propose: Any) -> Any:
-    def call(*arguments: Any, **options: Any) -> Any:
-        return propose(*arguments, **options).zero_()
+    """Where drafts are drawn, other ones than the proposal's would change the text."""
+
+    def call(proposer: Any, *arguments: Any, **options: Any) -> Any:
+        drafts = propose(proposer, *arguments, **options)
+        return drafts.zero_() if proposer.take_last_draft_probs() is None else drafts
 
     return call
 
