@@ -120,7 +120,7 @@ def test_the_table_says_what_differs(command: list[str], capsys: Captured) -> No
     [
         (["--speculative-config", "{method"], "--speculative-config is no JSON"),
         (["--speculative-config", "[1]"], "must be a JSON object"),
-        (["--engine-args", '{"seed": 3}'], "engine_args repeats seed"),
+        (["--engine-args", '{"tensor_parallel_size": 0}'], "tensor_parallel_size: Input should be"),
         (["--prompts", "nowhere.txt"], "no workload"),
         (["--max-tokens", "70"], "no prompt fits: with max_model_len 64"),
         (["--speculative-config", json.dumps({**NGRAM, "fault": "start"})], "no such head"),
