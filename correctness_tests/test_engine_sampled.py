@@ -107,25 +107,22 @@ def test_seeded_request_whose_prompt_is_taken_in_chunks(engines: Engines, prompt
 def test_drafts_that_the_target_itself_would_draw_are_all_accepted(
     engines: Engines, prompts: Prompts
 ) -> None:
-    """The target is its own draft model, so that p is q wherever their rows belong together.
-
-    Requests of many lengths come and go, which moves the others to other rows.
-    """
+    """The target is its own draft model: p is q where both know the request's temperature."""
     requests = tuple(
         ProbeRequest(
             request_id=f"{name} {copy}",
             prompt=prompt,
             sampling=Sampling(
-                temperature=HOT, max_tokens=3 + (5 * index + copy) % 17, ignore_eos=True
+                temperature=1 + index / 8, max_tokens=3 + (5 * index + copy) % 17, ignore_eos=True
             ),
         )
-        for copy in range(5)
+        for copy in range(4)
         for index, (name, prompt) in enumerate(prompts)
     )
     found = engines["own-draft-sampling"].probe(Probe(requests=requests, in_flight=8)).counters
     assert found is not None
     if found.accepted_tokens < 0.995 * found.draft_tokens:
-        raise LawRefuted(f"drafts were rejected that cannot be: {found}", "acceptance")
+        raise LawRefuted(f"drafts rejected that cannot be: {found}", "acceptance")
 
 
 @known_issue("L9", "v1-engine")

@@ -71,16 +71,6 @@ MUTANTS = (
         ),
         tests=("test_engine_sampled.py",),
     ),
-    _suite(
-        "suite-proposal-of-who-has-the-row-now",
-        "rows",
-        expected_channel="acceptance",
-        apply=edited(
-            "vllm.v1.worker.gpu_model_runner:GPUModelRunner.propose_draft_token_ids",
-            ("self.input_batch.req_ids.copy()", "self.input_batch.req_ids"),
-        ),
-        tests=("test_engine_sampled.py",),
-    ),
     _lossy(
         "suite-stop-tokens-do-not-stop",
         "scheduler",
