@@ -14,6 +14,7 @@ from engines import IN_FLIGHT, Engines, K
 
 from draftgate.engine import DraftPlan, EngineError, Probe, ProbeRequest, ProbeResult, Recording
 from draftgate.engine.probe import ProbeOutput
+from draftgate.lossless.channels import AnotherFault
 from draftgate.lossless.equality import Text
 from draftgate.lossless.features import FEATURES, LEAST_LENGTH_AT_END, REFUSED
 from draftgate.lossless.known_issues import known_issue
@@ -89,7 +90,7 @@ def test_least_length_that_ends_where_the_text_does(engines: Engines, standard: 
         found = engines["scripted"].probe(probe.model_copy(update={"drafts": plan}))
         assert found.counters is not None
         if not found.counters.accepted_tokens:
-            pytest.fail(f"no draft was accepted: {found.counters}")
+            raise AnotherFault(f"no draft was accepted: {found.counters}", "acceptance")
         wrong += [o for o in map(ended_late, control.outputs, found.outputs) if o is not None]
     assert not any(wrong)
 
@@ -102,7 +103,7 @@ def ended_late(control: ProbeOutput, found: ProbeOutput) -> bool | None:
         return None
     ended = len(theirs.token_ids) - 1
     if theirs.finish_reason != "stop" or ours.token_ids[:ended] != theirs.token_ids[:ended]:
-        pytest.fail(f"{control.request_id}: {ours.token_ids} instead of {theirs.token_ids}")
+        raise AnotherFault(f"{control.request_id}: {ours.token_ids}, not {theirs.token_ids}")
     return True
 
 

@@ -11,7 +11,7 @@ import pytest
 from engines import HOT, Engines
 
 from draftgate.engine import DraftPlan, EngineError, EngineHost, Probe, ProbeRequest, Sampling
-from draftgate.lossless.channels import LawRefuted
+from draftgate.lossless.channels import AnotherFault, LawRefuted
 from draftgate.lossless.equality import Text
 from draftgate.lossless.known_issues import known_issue
 from draftgate.lossless.pit import Calibration
@@ -99,7 +99,7 @@ def test_seeded_request_whose_prompt_is_taken_in_chunks(engines: Engines, prompt
         found = engines["none+stress"].probe(Probe(requests=(request,)))
     except EngineError as error:
         if "does not use offset" not in str(error):
-            pytest.fail(f"another fault than the known one: {error}")
+            raise AnotherFault(str(error)) from error
         raise AssertionError("no answer, and no engine any more") from error
     assert found.outputs == engines["none"].probe(Probe(requests=(request,))).outputs
 
@@ -148,7 +148,7 @@ def assert_reproducible(
 
     alone = run((0, seeded))
     other = run((1, hot), (0, seeded.model_copy(update={"seed": 8})))
-    if other == alone:  # another fault than one of reproducibility
-        pytest.fail("another seed gives the same text")
+    if other == alone:
+        raise AnotherFault("another seed gives the same text")
     assert run((1, hot), (2, hot), (0, seeded)) == alone
     assert run((3, seeded), (0, seeded)) == alone

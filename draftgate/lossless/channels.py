@@ -14,6 +14,17 @@ from typing import Literal, TypeAlias
 Channel: TypeAlias = Literal["losslessness", "acceptance", "metric", "time"]
 
 
+class AnotherFault(Exception):
+    """In a test of a known issue, a fault that is not the known one; ``channel`` says of what kind.
+
+    No AssertionError: those are expected there.
+    """
+
+    def __init__(self, message: str, channel: Channel = "losslessness") -> None:
+        super().__init__(f"{channel}: another fault than the known one: {message}")
+        self.channel = channel
+
+
 class LawRefuted(AssertionError):
     """Counts do not follow their law; ``channel`` says what that means."""
 

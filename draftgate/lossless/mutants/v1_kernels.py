@@ -33,6 +33,13 @@ MUTANTS = (
         apply=edited(_RANDOM, (">= uniform_prob\n", ">= uniform_prob * uniform_prob\n")),
     ),
     _lossy(
+        # The law is kept; but other kernels accept other drafts of the same seed.
+        "v1-kernel-mirrors-the-uniform",
+        "random numbers",
+        apply=edited(_RANDOM, (">= uniform_prob\n", ">= 1 - uniform_prob\n")),
+        sole=True,
+    ),
+    _lossy(
         "v1-kernel-reads-the-first-proposal-row",
         "rows",
         apply=edited(

@@ -135,6 +135,20 @@ MUTANTS = (
         ),
         tests=("test_bad_input.py",),
         source="vllm#45060: one broken row, other requests' text",
+    ),
+    _lossy(
+        "v1-one-broken-row-flattens-the-batch",
+        "rows",
+        apply=edited(
+            _VERIFY,
+            (
+                "target_logits.softmax(dim=-1, dtype=torch.float32)",
+                "(target_logits * (not target_logits.isnan().any())).softmax("
+                "dim=-1, dtype=torch.float32)",
+            ),
+        ),
+        tests=("test_bad_input.py",),
+        source="vllm#45060: one broken row, other requests' text",
         sole=True,
     ),
     _lossy(
@@ -192,7 +206,6 @@ MUTANTS = (
         tests=("test_verification.py",),
         source="vllm-ascend#2881",
         quick=True,
-        sole=True,
     ),
     Mutant(
         "v1-proposal-dropped",
