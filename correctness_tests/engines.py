@@ -28,24 +28,19 @@ NGRAM = {
     "prompt_lookup_min": 2,
     "prompt_lookup_max": 4,
 }
+DRAFT_MODEL = {
+    "method": "draft_model",
+    "model": "testbed:llama-tiny-draft",
+    "num_speculative_tokens": 3,
+}
 VARIANTS: Mapping[str, dict[str, Any]] = {
     "scripted": scripted_config(K),
     "ngram": NGRAM,
-    "draft_model": {
-        "method": "draft_model",
-        "model": "testbed:llama-tiny-draft",
-        "num_speculative_tokens": 3,
-    },
-    "draft_model-sampling": {
-        "method": "draft_model",
-        "model": "testbed:llama-tiny-draft",
-        "num_speculative_tokens": 3,
-        "draft_sample_method": "probabilistic",
-    },
+    "draft_model": DRAFT_MODEL,
+    "draft_model-sampling": {**DRAFT_MODEL, "draft_sample_method": "probabilistic"},
     "own-draft-sampling": {
-        "method": "draft_model",
+        **DRAFT_MODEL,
         "model": "testbed:llama-tiny",
-        "num_speculative_tokens": 3,
         "draft_sample_method": "probabilistic",
     },
     "eagle": {"method": "eagle", "model": "testbed:llama-tiny-eagle", "num_speculative_tokens": 3},

@@ -116,7 +116,7 @@ class Reference:
                 rounds_wanted=2,
             )
             run.finish()
-            _require_sound(cell, run, repeats=self._repeats(cell))
+            self._require_sound(cell, run)
             self._stages[cell.id] = (
                 stage_samples(*run.rounds),
                 stage_samples(*run.control_rounds),
@@ -147,11 +147,17 @@ class Reference:
                 lambda arm, record: self.watch(cell, arm, record),
             )
             run.finish()
-            _require_sound(cell, run, repeats=self._repeats(cell))
+            self._require_sound(cell, run)
             yield Pairs(tuple(run.rounds), tuple(run.control_rounds))
 
-    def _repeats(self, cell: Cell) -> bool:
-        return repeats_tokens(self.candidate.engines.info(cell.scenario).isa_class)
+    def _require_sound(self, cell: Cell, run: CellRun) -> None:
+        k = cell.scenario.variant.k
+        repeats = repeats_tokens(self.candidate.engines.info(cell.scenario).isa_class)
+        for side, rounds in (("under test", run.rounds), ("reference", run.control_rounds)):
+            for broken in check(rounds, k, repeats=repeats):
+                raise MeasureError(
+                    f"{cell.id}: pairs: {side}: identity {broken.identity} broken: {broken.detail}"
+                )
 
     def _restart(self, scenario: Scenario, start: int) -> None:
         """New processes, so that the luck that raised a suspicion is not what confirms it.
@@ -164,12 +170,3 @@ class Reference:
             engines.stop(scenario)
         for engines in both if start % 2 == 0 else reversed(both):
             engines.info(scenario)  # whoever asks starts it
-
-
-def _require_sound(cell: Cell, run: CellRun, *, repeats: bool) -> None:
-    k = cell.scenario.variant.k
-    for side, rounds in (("under test", run.rounds), ("reference", run.control_rounds)):
-        for broken in check(rounds, k, repeats=repeats):
-            raise MeasureError(
-                f"{cell.id}: pairs: {side}: identity {broken.identity} broken: {broken.detail}"
-            )

@@ -251,17 +251,15 @@ class Session:
         """
         if not cell.timed:
             return ()
-
-        request = self.request_of(cell)
-
-        def play_watched() -> RoundRecord:
-            record = self.engines.generate(cell.scenario, request)
-            self.watcher.round_done(cell, "warm-up", record)
-            return record
-
         key = self._warm_key(cell)
         if key not in self._warm:
-            plan = self.profile.plan
+            plan, request = self.profile.plan, self.request_of(cell)
+
+            def play_watched() -> RoundRecord:
+                record = self.engines.generate(cell.scenario, request)
+                self.watcher.round_done(cell, "warm-up", record)
+                return record
+
             rounds = warm_up(play_watched, plan.warmup_max, plan.warmup_tolerance)
             self._warm[key] = tuple(r.wall_s for r in rounds)
         return self._warm[key]

@@ -30,7 +30,6 @@ from draftgate.profile.cells import Cell
 from draftgate.profile.model import Profile
 from draftgate.reporting.results_folder import ResultsError, ResultsFolder
 from draftgate.verdict.cell import CellJudge
-from draftgate.verdict.counted import INEXACT_ACCEPTANCE
 from draftgate.verdict.evidence import RunFacts
 from draftgate.verdict.facts import CellFacts
 from draftgate.verdict.kinds import ALWAYS_FAILING, FailurePolicy, VerdictKind
@@ -102,7 +101,6 @@ class Gate:
             self.profile.stated_limits(),
             self.rule,
             can_confirm=self.reference is not None,
-            acceptance_noise=0.0 if machine.repeats_tokens else INEXACT_ACCEPTANCE,
         )
         verdict = judge.judge(metric)
         if self.reference is not None:

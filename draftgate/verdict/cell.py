@@ -11,7 +11,7 @@ from draftgate.measure.metrics import higher_is_better
 from draftgate.measure.sessions import median_of
 from draftgate.measure.stages import STAGES, StageSamples
 from draftgate.verdict.cause import Factors
-from draftgate.verdict.counted import Counted, judge_counted
+from draftgate.verdict.counted import INEXACT_ACCEPTANCE, Counted, judge_counted
 from draftgate.verdict.equality import OUTPUTS_EQUAL_CONTROL, judge_equality
 from draftgate.verdict.exact_cell import EXACT_METRICS
 from draftgate.verdict.facts import CellFacts
@@ -37,7 +37,7 @@ class CellJudge:
 
     ``broken``: identities that do not hold. ``limits``: largest tolerated relative losses by
     metric; those of the timed baseline, written by hand, win. ``can_confirm``: a reference stage
-    follows (`confirm`). ``acceptance_noise``: see `Factors`.
+    follows (`confirm`).
     """
 
     facts: CellFacts
@@ -47,7 +47,6 @@ class CellJudge:
     limits: Mapping[str, float]
     rule: TimedRule = field(default_factory=TimedRule)
     can_confirm: bool = False
-    acceptance_noise: float = 0.0
 
     def judge(self, metric: str) -> Verdict:
         """The verdict on ``metric``; INVALID where nothing was sampled of it.
@@ -72,7 +71,7 @@ class CellJudge:
             self._tokens_per_step_ratio(),
             self._ratio("step_time_ms"),
             {stage: ms for stage in STAGES if (ms := self._change(f"{stage}_ms")) is not None},
-            self.acceptance_noise,
+            0.0 if self.facts.repeats_tokens else INEXACT_ACCEPTANCE,
         )
 
     def _unjudgeable(

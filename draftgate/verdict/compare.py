@@ -10,15 +10,12 @@ from pydantic import ValidationError
 from draftgate.baseline.schema import ExactBaseline, StoredSamples, TimedBaseline
 from draftgate.measure.per_prompt import LIMITS
 from draftgate.verdict.cell import CellJudge, unit_of
-from draftgate.verdict.counted import INEXACT_ACCEPTANCE
 from draftgate.verdict.equality import OUTPUTS_EQUAL_CONTROL
 from draftgate.verdict.exact_cell import EXACT_METRICS
 from draftgate.verdict.family import rejected
 from draftgate.verdict.kinds import VerdictKind
-from draftgate.verdict.precondition import precondition
 from draftgate.verdict.recorded import Recorded
 from draftgate.verdict.rule import TimedRule
-from draftgate.verdict.tolerance import judge_tolerance
 from draftgate.verdict.verdict import Verdict
 
 MEASUREMENT = "measurement"
@@ -93,7 +90,7 @@ def _noisy(
     if before is None or after is None:
         return []
     timed = before.facts.timed.keys() & after.facts.timed.keys()
-    tolerances = () if after.exact_against(before) else after.tolerances.keys()
+    tolerances = () if after.exact_against(before) else after.facts.by_prompt.keys()
     return [metric for metric in limits if metric in timed or metric in tolerances]
 
 
@@ -129,23 +126,26 @@ class _Comparison:
         return Verdict(self.cell, MEASUREMENT, VerdictKind.UNBASELINED, evidence=evidence)
 
     def _judge(self, before: Recorded, after: Recorded) -> CellJudge:
-        facts = before.facts
+        facts, repeats = before.facts, after.exact_against(before)
         samples = {name: StoredSamples.of(s) for name, s in facts.timed.items()}
         return CellJudge(
-            after.facts,
+            replace(after.facts, repeats_tokens=repeats),
             (*after.broken, *(f"first run: {fault}" for fault in before.broken)),
             ExactBaseline.model_validate(
-                {"workload_hash": facts.workload_hash, "metrics": facts.exact.model_dump()}
+                {
+                    "workload_hash": facts.workload_hash,
+                    "metrics": facts.exact.model_dump(),
+                    "by_prompt": {} if repeats else facts.by_prompt,
+                }
             ),
             TimedBaseline(workload_hash=facts.workload_hash, metrics=samples) if samples else None,
             self.limits,
             self.rule,
-            acceptance_noise=0.0 if after.exact_against(before) else INEXACT_ACCEPTANCE,
         )
 
     def _acceptance(self, judge: CellJudge, before: Recorded, after: Recorded) -> Iterable[Verdict]:
         equality = [judge.judge(OUTPUTS_EQUAL_CONTROL)] if after.facts.agreement else []
-        if after.exact_against(before):
+        if judge.facts.repeats_tokens:
             exact = before.facts.exact, after.facts.exact
             found = [
                 metric.name
@@ -153,14 +153,8 @@ class _Comparison:
                 if any(getattr(counts, metric.attribute) is not None for counts in exact)
             ]
             return [*equality, *map(judge.judge, found)]
-        return equality + [
-            self._unjudgeable(judge, before, metric)
-            or judge_tolerance(
-                self.cell, metric, counts, before.tolerances[metric], limit, rule=self.rule
-            )
-            for metric, counts in after.tolerances.items()
-            if metric in before.tolerances and (limit := self.limits.get(metric))
-        ]
+        noisy = after.facts.by_prompt.keys() & before.facts.by_prompt.keys() & self.limits.keys()
+        return [*equality, *(judge.judge(m) for m in after.facts.by_prompt if m in noisy)]
 
     def _timed(self, judge: CellJudge, before: Recorded, after: Recorded) -> Iterator[Verdict]:
         for metric in before.facts.timed:
@@ -178,12 +172,3 @@ class _Comparison:
             yield Verdict(
                 self.cell, metric, VerdictKind.INVALID, value, unit=unit, evidence=evidence
             )
-
-    def _unjudgeable(self, judge: CellJudge, before: Recorded, metric: str) -> Verdict | None:
-        return precondition(
-            self.cell,
-            metric,
-            broken=judge.broken,
-            workload_hash=judge.facts.workload_hash,
-            baseline_workload_hash=before.facts.workload_hash,
-        )

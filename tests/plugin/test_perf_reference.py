@@ -175,12 +175,7 @@ def test_starts_that_were_finished_have_their_say(
     run: Run, engines: FakeEngines, load: Load, project: Path, reference: str
 ) -> None:
     """Of four starts the third and its second try fail."""
-    plan = "[plan]\nreference_pairs = 16\nreference_starts = 4\n"
-    (project / "small.toml").write_text(f"{(project / 'small.toml').read_text()}\n{plan}")
-    engines[ARM].slower = 1.4
-    label = f"reference/{ARM}"
-    fates = iter([None] * 3 + [died(label, "start-up")] * 99)  # the screening's start, two of pairs
-    engines[label].fails_at = FatesAtStart(fates)
+    dies_in_its_third_start_of_pairs(f"reference/{ARM}", engines, project)
     lines = first_lines(run(reference, *ONE_CELL))
     line = lines["test_output_throughput[tiny-ngram-k3-gsm8k-bs2]"]
     assert line.startswith(f"REGRESSED {CELL}")
@@ -190,13 +185,18 @@ def test_starts_that_were_finished_have_their_say(
 def test_an_engine_under_test_that_dies_in_a_later_start_is_not_excused(
     run: Run, engines: FakeEngines, load: Load, project: Path, reference: str
 ) -> None:
+    dies_in_its_third_start_of_pairs(ARM, engines, project)
+    lines = first_lines(run(reference, *ONE_CELL))
+    assert "SIGKILL" in lines["test_output_throughput[tiny-ngram-k3-gsm8k-bs2]"]
+
+
+def dies_in_its_third_start_of_pairs(label: str, engines: FakeEngines, project: Path) -> None:
+    """A slower arm, so that pairs of four starts are wanted."""
     plan = "[plan]\nreference_pairs = 16\nreference_starts = 4\n"
     (project / "small.toml").write_text(f"{(project / 'small.toml').read_text()}\n{plan}")
     engines[ARM].slower = 1.4
-    fates = iter([None] * 3 + [died(ARM, "start-up")] * 99)
-    engines[ARM].fails_at = FatesAtStart(fates)
-    lines = first_lines(run(reference, *ONE_CELL))
-    assert "SIGKILL" in lines["test_output_throughput[tiny-ngram-k3-gsm8k-bs2]"]
+    fates = iter([None] * 3 + [died(label, "start-up")] * 99)  # the screening's start, two of pairs
+    engines[label].fails_at = FatesAtStart(fates)
 
 
 class FatesAtStart(dict[int, BaseException]):

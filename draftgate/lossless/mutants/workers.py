@@ -116,9 +116,7 @@ class Workers:
         return worker
 
     def _end(self, worker: subprocess.Popen[str]) -> None:
-        """The worker and its forks."""
-        with suppress(ProcessLookupError):
-            os.killpg(worker.pid, signal.SIGKILL)
+        _kill(worker)
         worker.wait()
         self._running.discard(worker)
 
@@ -127,8 +125,13 @@ class Workers:
             self._stopped = True
             running = tuple(self._running)
         for worker in running:
-            with suppress(ProcessLookupError):
-                os.killpg(worker.pid, signal.SIGKILL)
+            _kill(worker)
+
+
+def _kill(worker: subprocess.Popen[str]) -> None:
+    """The worker and its forks."""
+    with suppress(ProcessLookupError):
+        os.killpg(worker.pid, signal.SIGKILL)
 
 
 def _groups(mutants: Sequence[Mutant]) -> Iterator[tuple[Mutant, ...]]:
