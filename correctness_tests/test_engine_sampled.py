@@ -7,18 +7,41 @@ displacement it would have found.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import repeat
+
+import numpy as np
 import pytest
 from engines import HOT, Engines
 
-from draftgate.engine import DraftPlan, EngineError, EngineHost, Probe, ProbeRequest, Sampling
+from draftgate.engine import (
+    DraftPlan,
+    EngineError,
+    EngineHost,
+    Probe,
+    ProbeRequest,
+    Sampling,
+    ScoredText,
+    Scoring,
+)
 from draftgate.lossless.channels import AnotherFault, LawRefuted
 from draftgate.lossless.equality import Text
 from draftgate.lossless.known_issues import known_issue
 from draftgate.lossless.pit import Calibration
-from draftgate.lossless.whole_engine import Prompts, recordings, sampled, sampled_calibration
+from draftgate.lossless.views import View
+from draftgate.lossless.whole_engine import (
+    Prompts,
+    generate,
+    recordings,
+    run,
+    sampled,
+    sampled_calibration,
+)
+from draftgate.testbed.corpus import evaluation
 
 TOKENS = 200  # of each request, past its end
 RAGGED = DraftPlan(rule="ragged")
+END = 2
 
 
 def calibration(
@@ -130,6 +153,58 @@ def test_seeded_request_gets_the_same_tokens_with_drafts_that_are_drawn(
     engines: Engines, prompts: Prompts
 ) -> None:
     assert_reproducible(engines["draft_model-sampling"], prompts)
+
+
+@pytest.mark.parametrize(
+    "variant",
+    [
+        "draft_model",
+        pytest.param("draft_model-sampling", marks=known_issue("L12", "v1-engine")),
+    ],
+)
+def test_drafts_that_a_grammar_forbids(
+    engines: Engines, follows: Callable[..., None], variant: str
+) -> None:
+    """One of two digits must come, which the target likes alike and the draft model does not.
+
+    A draft that is some other token is dropped. That says nothing about the text where drafts are
+    certain; where they are drawn it does (``test_law.py``).
+    """
+    prompt, space, digits = fork_in_the_road(engines["none"])
+    sampling = Sampling(
+        temperature=HOT,
+        max_tokens=4,
+        choice=(" 1", " 3"),
+        allowed_token_ids=(space, *digits, END),  # no choice but between the digits
+    )
+    asked = list(repeat(("digit", prompt), 1200))
+    texts, found = run(engines[variant], asked, sampling, in_flight=8)
+    if found.counters is None or not found.counters.accepted_tokens:
+        raise LawRefuted(f"no draft was accepted: {found.counters}", "acceptance")
+    chosen = [text.output[1] for text in texts]
+    if not set(chosen) <= set(digits):
+        raise AnotherFault(f"neither of {digits}: {set(chosen)}")
+    counts = np.array([chosen.count(digit) for digit in digits])
+    follows(variant, View(counts, odds(engines["none"], (*prompt, space), digits)))
+
+
+def fork_in_the_road(target: EngineHost) -> tuple[tuple[int, ...], int, tuple[int, int]]:
+    """A prompt, the space that follows it, and the ids of the digits "1" and "3".
+
+    The target has written ``16 -`` and goes on with the coins that went, 10, or the boxes, 3.
+    """
+    (question,) = target.tokenize([evaluation("gsm8k", 3)[2].prompt])
+    (answer,) = generate(target, [("", question)], Sampling(max_tokens=38), in_flight=1)
+    *head, space = answer.output
+    return (*question, *head), space, (21, 23)
+
+
+def odds(target: EngineHost, prefix: tuple[int, ...], tokens: tuple[int, ...]) -> np.ndarray:
+    """Probability of each of ``tokens`` where one of them must follow ``prefix``."""
+    texts = tuple(ScoredText(token_ids=(*prefix, token), start=len(prefix)) for token in tokens)
+    scores = target.score(Scoring(texts=texts, temperature=HOT))
+    mass = np.array([score.mass for (score,) in scores])
+    return mass / mass.sum()
 
 
 def assert_reproducible(
