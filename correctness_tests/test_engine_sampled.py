@@ -177,7 +177,7 @@ def test_drafts_that_a_grammar_forbids(
         choice=(" 1", " 3"),
         allowed_token_ids=(space, *digits, END),  # no choice but between the digits
     )
-    asked = list(repeat(("digit", prompt), 1200))
+    asked = list(repeat(("digit", prompt), 900))
     texts, found = run(engines[variant], asked, sampling, in_flight=8)
     if found.counters is None or not found.counters.accepted_tokens:
         raise LawRefuted(f"no draft was accepted: {found.counters}", "acceptance")
@@ -185,7 +185,42 @@ def test_drafts_that_a_grammar_forbids(
     if not set(chosen) <= set(digits):
         raise AnotherFault(f"neither of {digits}: {set(chosen)}")
     counts = np.array([chosen.count(digit) for digit in digits])
-    follows(variant, View(counts, odds(engines["none"], (*prompt, space), digits)))
+    mass = masses(engines["none"], (*prompt, space), digits)
+    follows(variant, View(counts, mass / mass.sum()))
+
+
+def test_drawn_drafts_of_requests_that_change_rows(
+    engines: Engines, prompts: Prompts, follows: Callable[..., None]
+) -> None:
+    """Between its draft and the verification a request moves to the row of one that has ended.
+
+    Each draft must be weighed with the distribution that it was drawn from.
+    """
+    prompt, space, digits = fork_in_the_road(engines["none"])
+    sampling = Sampling(temperature=HOT, max_tokens=2, ignore_eos=True)
+    first = [ids for _name, ids in prompts[:4]]
+    requests = tuple(
+        ProbeRequest(
+            request_id=f"{wave} {kind} {index}",
+            prompt=ids,
+            sampling=sampling,
+            arrives_at=3 * wave + late,  # those that are late draft when the others end
+        )
+        for wave in range(150)
+        for late, kind, wanted in ((0, "first", first), (1, "moved", [prompt] * 4))
+        for index, ids in enumerate(wanted)
+    )
+    found = engines["draft_model-sampling"].probe(Probe(requests=requests))
+    written = [
+        output.completions[0].token_ids for output in found.outputs if "moved" in output.request_id
+    ]
+    chosen = [second for before, second in written if before == space]
+    counts = [chosen.count(digit) for digit in digits]
+    mass = masses(engines["none"], (*prompt, space), digits)
+    follows(
+        "moved",
+        View(np.array([*counts, len(chosen) - sum(counts)]), np.array([*mass, 1 - mass.sum()])),
+    )
 
 
 def fork_in_the_road(target: EngineHost) -> tuple[tuple[int, ...], int, tuple[int, int]]:
@@ -199,12 +234,11 @@ def fork_in_the_road(target: EngineHost) -> tuple[tuple[int, ...], int, tuple[in
     return (*question, *head), space, (21, 23)
 
 
-def odds(target: EngineHost, prefix: tuple[int, ...], tokens: tuple[int, ...]) -> np.ndarray:
-    """Probability of each of ``tokens`` where one of them must follow ``prefix``."""
+def masses(target: EngineHost, prefix: tuple[int, ...], tokens: tuple[int, ...]) -> np.ndarray:
+    """Probability of each of ``tokens`` behind ``prefix``."""
     texts = tuple(ScoredText(token_ids=(*prefix, token), start=len(prefix)) for token in tokens)
     scores = target.score(Scoring(texts=texts, temperature=HOT))
-    mass = np.array([score.mass for (score,) in scores])
-    return mass / mass.sum()
+    return np.array([score.mass for (score,) in scores])
 
 
 def assert_reproducible(

@@ -7,16 +7,19 @@ short run, all of them in the long one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from engines import HOT
+from engines import HOT, Engines
 
-from draftgate.engine import EngineHost, EngineSpec, RoundPrompt, RoundRequest, Timeouts
+from draftgate.engine import EngineHost, EngineSpec, Probe, RoundPrompt, RoundRequest, Timeouts
 from draftgate.engine.records import RoundRecord
+from draftgate.lossless.equality import Text
+from draftgate.lossless.features import FEATURES, LEAST_LENGTH_AT_END
 from draftgate.lossless.mutants.hook import planted
+from draftgate.lossless.probe_equality import differences
 from draftgate.lossless.runners import interpreted_v2
 from draftgate.lossless.whole_engine import sampled, sampled_calibration
 from draftgate.profile import Target, load_profile
@@ -92,6 +95,28 @@ def test_greedy_text_is_that_of_standard_decoding_and_of_v1(
     assert texts(v1) == texts(control)
     assert v2.counters is not None
     assert v2.counters.accepted_tokens > 0
+
+
+@pytest.fixture(scope="module")
+def v2(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineHost]:
+    """The short run's variant, resident."""
+    spec = interpreted_v2(spec_of(PROFILE.targets[0], SHORT.partition("/")[2]))
+    logs = tmp_path_factory.mktemp("v2")
+    with EngineHost(spec, label="v2", log_dir=logs, timeouts=PATIENT) as host:
+        yield host
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("feature", [*FEATURES, "least-length-at-end"])
+def test_feature(engines: Engines, standard: list[Text], v2: EngineHost, feature: str) -> None:
+    """Whatever a request asks for, the answer is that of standard decoding on V1."""
+    asked = {**FEATURES, "least-length-at-end": LEAST_LENGTH_AT_END}[feature]
+    shortest = sorted(standard, key=lambda text: len(text.prompt + text.output))
+    probe = Probe(requests=asked(shortest[:4]), in_flight=3)
+    found = v2.probe(probe)
+    assert differences(engines["none"].probe(probe), found) == ()
+    assert found.counters is not None
+    assert found.counters.draft_tokens > 0
 
 
 @pytest.mark.slow

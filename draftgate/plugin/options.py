@@ -11,6 +11,7 @@ from typing import Literal, cast, get_args
 import pytest
 
 from draftgate.plugin.faults import PlantedFault
+from draftgate.profile import default_profile
 
 Update = Literal["new", "changed", "all"]
 
@@ -120,8 +121,9 @@ class Options:
         )
 
     def again(self) -> list[str]:
-        """The arguments that select the same profile and baselines once more."""
-        return ["--profile", self.profile, "--baseline-dir", str(self.baseline_dir)]
+        """The arguments that select the same profile and baselines once more, in any shell."""
+        profile = default_profile() if self.profile == "auto" else self.profile
+        return ["--profile", profile, "--baseline-dir", str(self.baseline_dir)]
 
     def check(self) -> None:
         """Raises pytest.UsageError on options that contradict each other."""

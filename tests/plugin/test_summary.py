@@ -57,9 +57,11 @@ def test_a_run_interrupted_at_start_up_says_where_its_results_are(
 
 
 def test_the_command_creates_the_missing_baselines(
-    run: Run, pytester: pytest.Pytester, engines: FakeEngines
+    run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lines = summary(run("-m", "perf and not slow", "-k", "other-none"))
+    """In a shell that does not know the environment's profile, too (`make perf` sets it)."""
+    monkeypatch.setenv("DRAFTGATE_PROFILE", "./small.toml")
+    lines = summary(run("-m", "perf and not slow", "-k", "other-none", "--profile=auto"))
     [line] = [line for line in lines if line.startswith("UNBASELINED")]
     command = line.partition("trust: ")[2]
     assert command == (

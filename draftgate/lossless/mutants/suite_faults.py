@@ -72,6 +72,18 @@ MUTANTS = (
         tests=("test_engine_sampled.py",),
     ),
     _lossy(
+        "suite-proposal-of-who-had-the-row",
+        "rows",
+        apply=edited(
+            "vllm.v1.worker.gpu_model_runner:GPUModelRunner._get_spec_decode_draft_probs",
+            (
+                "row_idx = row_by_req_id.get(req_id)",
+                "row_idx = self.input_batch.req_ids.index(req_id)",
+            ),
+        ),
+        tests=("test_engine_sampled.py",),
+    ),
+    _lossy(
         "suite-stop-tokens-do-not-stop",
         "scheduler",
         apply=edited(
