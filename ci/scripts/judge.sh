@@ -30,8 +30,8 @@ elif ! commit=${DRAFTGATE_COMMIT-$(git rev-parse HEAD)}; then
   echo "git does not know this checkout's commit; set DRAFTGATE_COMMIT" >"$errors"
   code=1
 else
-  "$python" -m draftgate.cli.main gate "$@" --profile "$DRAFTGATE_PROFILE" --commit "$commit" \
-    --format markdown >"$report" 2>"$errors" || code=$?
+  "$python" -m draftgate.cli.main gate "$@" --profile "$DRAFTGATE_PROFILE" \
+    ${commit:+--commit "$commit"} --format markdown >"$report" 2>"$errors" || code=$?
 fi
 cat "$errors" >&2
 if ((code != 0 && code != 2 && code != 3)); then

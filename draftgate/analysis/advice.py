@@ -126,7 +126,7 @@ def _advice(
         for candidate in candidates
         if candidate.variant == drafting.variant
     ]
-    reason = _reason(best, following, margin)
+    reason = _reason(by_batch[size], margin)
     return Advice(target, workload, size, best, following, margin, break_even(points), reason)
 
 
@@ -158,8 +158,9 @@ def _margin(best: Candidate, following: Candidate, noise: NoiseModel) -> Margin:
     return Margin(math.expm1(found.log_ratio), math.expm1(low), math.expm1(high))
 
 
-def _reason(best: Candidate, following: Candidate, margin: Margin) -> str:
+def _reason(candidates: Sequence[Candidate], margin: Margin) -> str:
     """One sentence; a speed-up is tokens per step over time per step, so those two explain it."""
+    best, following, *others = candidates
     sure = "" if margin.clear else ", though noise leaves the order open"
     if best.variant == CONTROL:
         return (
@@ -172,7 +173,9 @@ def _reason(best: Candidate, following: Candidate, margin: Margin) -> str:
         f"{best.step_time:.2f} times as long"
     )
     if following.variant == CONTROL:
-        return f"{told}; no other variant beats standard decoding{sure}"
+        rest = "no other variant beats standard decoding" if others else "no other was timed"
+        doubt = "" if margin.clear else "; noise leaves open whether it beats standard decoding"
+        return f"{told}; {rest}{doubt}"
     return (
         f"{told}, {following.variant} {following.tokens:.2f} times in steps "
         f"{following.step_time:.2f} times as long{sure}"

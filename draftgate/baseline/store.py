@@ -116,7 +116,7 @@ class BaselineStore:
         return decisions
 
     def _anchor(self, place: Place, key: str) -> Anchor | None:
-        if place.kind is Kind.EXACT:  # no exact change passes unseen, so none can creep
+        if place.kind is Kind.EXACT:  # what moved unseen is not written, so nothing can creep
             return None
         return find_anchor(self.root, place.key, place.scenario, key)
 

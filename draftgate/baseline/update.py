@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,14 @@ from draftgate.baseline.anchor import Anchor
 from draftgate.baseline.candidate import Candidate
 from draftgate.baseline.change import beyond
 from draftgate.baseline.schema import ExactBaseline, Provenance, TimedBaseline
-from draftgate.measure.per_prompt import LIMITS
+from draftgate.engine.fingerprint import repeats_tokens
+from draftgate.measure.per_prompt import LIMITS, OUTPUT_SHIFT
 
 ACCEPT = 'give --accept-regression "reason"'
+OTHER_PROMPTS = (
+    "the baseline is of other prompts, so that nothing tells a loss: if it is another profile's, "
+    "give this one its own --baseline-dir"
+)
 
 
 class UpdatePolicy(StrEnum):
@@ -90,23 +95,44 @@ def _decide(
     if existing is None:
         return decision(Action.WRITTEN, "new")
     if request.policy is UpdatePolicy.NEW:
-        return decision(Action.KEPT, "has a baseline")
+        return _completed(candidate, existing)
     if existing.workload_hash != candidate.baseline.workload_hash:
+        if not request.accept_regression:
+            return decision(Action.REFUSED, f"{OTHER_PROMPTS}; {ACCEPT}")
         return decision(Action.WRITTEN, "other prompts")
     moved = list(_moved(candidate, existing))
-    if not moved and (request.policy is UpdatePolicy.CHANGED or _is_exact(existing)):
-        return decision(Action.KEPT, "unchanged" if _is_exact(existing) else "within the limits")
+    counted = isinstance(existing, ExactBaseline)  # measured again it may creep, unseen
+    if not moved and (request.policy is UpdatePolicy.CHANGED or counted):
+        return decision(Action.KEPT, "unchanged" if counted else "within the limits")
     worse = ", ".join(change for change, is_worse in moved if is_worse)
     if worse and not request.accept_regression:
         return decision(Action.REFUSED, f"worse: {worse}; {ACCEPT}")
     return decision(Action.WRITTEN, ", ".join(change for change, _ in moved) or "measured again")
 
 
-def ci_refusal(environ: Mapping[str, str], root: Path, repository: Path | None) -> str | None:
-    """Why baselines must not be written here: CI may write artifacts, not its own repository."""
+def _completed(candidate: Candidate, existing: ExactBaseline | TimedBaseline) -> Decision:
+    """Metrics that the baseline lacks are new; those that it has stay as they are."""
+    fresh = candidate.baseline
+    if isinstance(fresh, TimedBaseline) and isinstance(existing, TimedBaseline):
+        same_prompts = fresh.workload_hash == existing.workload_hash
+        lacking = sorted(fresh.metrics.keys() - existing.metrics.keys())
+        if lacking and same_prompts:
+            metrics = {**fresh.metrics, **existing.metrics}
+            whole = replace(candidate, baseline=fresh.model_copy(update={"metrics": metrics}))
+            return Decision(whole, Action.WRITTEN, f"new: {', '.join(lacking)}")
+    return Decision(candidate, Action.KEPT, "has a baseline")
+
+
+def ci_refusal(environ: Mapping[str, str], root: Path, folder: Path) -> str | None:
+    """Why baselines must not be written here: CI may write artifacts, not its own repository.
+
+    ``folder``: any of the repository's.
+    """
     if environ.get("CI", "").lower() in ("", "0", "false"):
         return None
-    if repository is None or not root.resolve().is_relative_to(repository.resolve()):
+    inside = folder.resolve()
+    repository = next((p for p in (inside, *inside.parents) if (p / ".git").exists()), inside)
+    if not root.resolve().is_relative_to(repository):
         return None
     return (
         f"CI does not write baselines into its repository ({root}); "
@@ -122,20 +148,16 @@ def _invalid(candidate: Candidate, request: UpdateRequest) -> str | None:
     return candidate.problem
 
 
-def _is_exact(baseline: ExactBaseline | TimedBaseline) -> bool:
-    return isinstance(baseline, ExactBaseline) and not baseline.by_prompt
-
-
 def _moved(
     candidate: Candidate, existing: ExactBaseline | TimedBaseline
 ) -> Iterator[tuple[str, bool]]:
     """Changes as (text, whether it is one for the worse)."""
     fresh = candidate.baseline
     if isinstance(fresh, ExactBaseline) and isinstance(existing, ExactBaseline):
-        if fresh.by_prompt:
-            yield from _moved_acceptance(fresh, existing, {**LIMITS, **candidate.limits})
-        else:
+        if repeats_tokens(candidate.key):
             yield from _moved_exact(fresh, existing)
+        else:
+            yield from _moved_acceptance(fresh, existing, {**LIMITS, **candidate.limits})
     elif isinstance(fresh, TimedBaseline) and isinstance(existing, TimedBaseline):
         yield from _moved_timed(fresh, existing, {**candidate.limits, **existing.limits})
     else:
@@ -158,7 +180,15 @@ def _moved_exact(fresh: ExactBaseline, existing: ExactBaseline) -> Iterator[tupl
 def _moved_acceptance(
     fresh: ExactBaseline, existing: ExactBaseline, limits: Mapping[str, float]
 ) -> Iterator[tuple[str, bool]]:
-    """Where tokens need not repeat: acceptance that moved by more than is tolerated."""
+    """Where tokens need not repeat: acceptance that moved by more than is tolerated.
+
+    Other texts are neither better nor worse; lengths are what times are compared by.
+    """
+    if fresh.by_prompt and not existing.by_prompt:
+        yield "acceptance by prompt is new", False
+    before_tokens, tokens = existing.metrics.output_tokens, fresh.metrics.output_tokens
+    if abs(tokens / before_tokens - 1) > OUTPUT_SHIFT:
+        yield f"output_tokens {before_tokens} -> {tokens}", False
     for name in LIMITS:
         before, after = getattr(existing.metrics, name), getattr(fresh.metrics, name)
         if before and after and abs(after / before - 1) > limits[name]:
@@ -177,6 +207,8 @@ def _moved_timed(
 ) -> Iterator[tuple[str, bool]]:
     for name in sorted(fresh.metrics.keys() - existing.metrics.keys()):
         yield f"{name} is new", False
+    for name in sorted(existing.metrics.keys() - fresh.metrics.keys()):
+        yield f"{name} is gone", True
     for change in beyond(existing, fresh, limits):
         limit = f"limit {100 * limits[change.metric]:g} %"
         said = f"{change.metric} {change.before:g} -> {change.after:g} ({limit})"

@@ -6,7 +6,7 @@ texts; whether that is so at each difference, the target itself can say (`Agreem
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Self
 
 from draftgate.engine.records import Record, RequestRecord, RoundRecord, first_difference
@@ -14,6 +14,7 @@ from draftgate.engine.records import Record, RequestRecord, RoundRecord, first_d
 
 class Difference(Record):
     """The first differing token of a request; a token is None where that output already ended.
+    Both are where equal tokens end for different reasons.
 
     ``gap``: by how many nats the target itself prefers another token, at most, from here on; None
     where it was not asked, or where an output ends too early or too late, which no tie explains.
@@ -92,13 +93,33 @@ def outputs_agreement(
     return compare_outputs(rounds[0], control_rounds[0]) if control_rounds else None
 
 
+def distinct_pairs(
+    rounds: Sequence[RoundRecord], control_rounds: Sequence[RoundRecord]
+) -> tuple[tuple[RoundRecord, RoundRecord], ...]:
+    """Each round with the control's of the same index, or its last; repeated texts once."""
+    last = len(control_rounds) - 1
+    beside = [(record, control_rounds[min(i, last)]) for i, record in enumerate(rounds)]
+    return tuple({(_texts(a), _texts(b)): (a, b) for a, b in beside}.values())
+
+
+def worst_of(found: Iterable[Agreement]) -> Agreement:
+    """The agreement that says most against equality."""
+    return max(found, key=lambda a: (not a.holds, len(a.divergences), len(a.differences)))
+
+
+def _texts(record: RoundRecord) -> tuple[tuple[tuple[int, ...], str | None], ...]:
+    return tuple((r.output_token_ids, r.finish_reason) for r in record.requests)
+
+
 def _first_difference(
     index: int, request: RequestRecord, control: RequestRecord
 ) -> Difference | None:
     tokens, others = request.output_token_ids, control.output_token_ids
     position = first_difference(tokens, others)
     if position is None:
-        return None
+        if request.finish_reason == control.finish_reason:
+            return None
+        position = len(tokens)
     return Difference(
         request=index,
         prompt_id=request.prompt_id,

@@ -170,6 +170,8 @@ class Measurement(BenchKeys):
             raise ValueError(f"{subject.cell}: nothing was measured")
         if not all(record.wall_s > 0 for record in (*rounds, *control_rounds)):
             raise ValueError(f"{subject.cell}: a round without duration")
+        if not all(record.generated_tokens for record in control_rounds):
+            raise ValueError(f"{subject.cell}: the control wrote nothing")
         stages = Stages.of(*staged)
         samples = metrics.timed_samples(rounds, control_rounds)
         block = Block(

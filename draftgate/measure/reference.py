@@ -80,7 +80,7 @@ class Reference:
 
     def measured(self, cell: Cell) -> Measured:
         """What is exact about the cell on the reference: one round. Raises as a session does."""
-        return self.session.measured(replace(cell, timed=False))
+        return self.session.measured(replace(cell, timed=False, staged=False))
 
     def pairs(self, cell: Cell) -> tuple[Pairs, ...]:
         """Rounds of both sides next to each other, A B B A, for each start of the two.
@@ -95,6 +95,9 @@ class Reference:
                     self._pairs[cell.id].append(pairs)
             except (EngineError, MeasureError) as error:
                 self._failed[cell.id] = error
+            except BaseException:  # an interruption: whoever asks again plays them anew
+                del self._pairs[cell.id]
+                raise
         failed, played = self._failed.get(cell.id), tuple(self._pairs[cell.id])
         theirs = {twin(s).id for s in (cell.scenario, cell.scenario.control)}
         excused = isinstance(failed, EngineError) and failed.label in theirs
@@ -128,6 +131,10 @@ class Reference:
         engines = self.session.engines
         return isinstance(engines, EnvironmentEngines) and cell.scenario.id in engines.ran
 
+    def repeats_tokens(self, cell: Cell) -> bool:
+        """Whether equal engines write equal tokens on this machine."""
+        return repeats_tokens(self.candidate.engines.info(cell.scenario).isa_class)
+
     def compared(self) -> tuple[Measured, ...]:
         """What was measured exactly on the reference so far."""
         return self.session.all_measured()
@@ -152,7 +159,7 @@ class Reference:
 
     def _require_sound(self, cell: Cell, run: CellRun) -> None:
         k = cell.scenario.variant.k
-        repeats = repeats_tokens(self.candidate.engines.info(cell.scenario).isa_class)
+        repeats = self.repeats_tokens(cell)
         for side, rounds in (("under test", run.rounds), ("reference", run.control_rounds)):
             for broken in check(rounds, k, repeats=repeats):
                 raise MeasureError(

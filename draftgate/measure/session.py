@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from draftgate.engine.protocol import EngineInfo, RoundPrompt, RoundRequest
 from draftgate.engine.records import RoundRecord
-from draftgate.measure.agreement import Agreement, outputs_agreement
+from draftgate.measure.agreement import (
+    Agreement,
+    compare_outputs,
+    distinct_pairs,
+    worst_of,
+)
 from draftgate.measure.cell_run import CellRun
 from draftgate.measure.identities import Broken, check_beside
 from draftgate.measure.record import Machine, Measurement, Provenance, Subject
@@ -176,6 +181,7 @@ class Session:
         staged = [*opened.staged, *self.staged_rounds(cell, cell.staged_rounds[1])]
         info = self.engines.info(cell.scenario)
         machine, provenance = self.describe(cell.scenario, info)
+        played = [*run.rounds, *staged]
         try:
             measurement = Measurement.build(
                 self.subject(cell),
@@ -188,7 +194,12 @@ class Session:
                 timed=cell.timed,
                 staged=staged,
                 memory=info.memory,
-                agreement=self._agreement(cell, run),
+                agreement=self._agreement(
+                    # Where tokens repeat, all rounds equal the first, or break an identity.
+                    cell,
+                    played[:1] if machine.repeats_tokens else played,
+                    run.control_rounds,
+                ),
                 order=run.order,
                 warmup_walls_s=opened.warmup_walls["arm"],
                 control_warmup_walls_s=opened.warmup_walls.get("control", ()),
@@ -198,18 +209,27 @@ class Session:
         if not cell.timed:
             self._warm.setdefault(self._warm_key(cell), tuple(r.wall_s for r in run.rounds))
         broken = check_beside(
-            [*run.rounds, *staged],
+            played,
             run.control_rounds,
             cell.scenario.variant.k,
             repeats=machine.repeats_tokens,
         )
         return Measured(cell, measurement, broken)
 
-    def _agreement(self, cell: Cell, run: CellRun) -> Agreement | None:
-        found = outputs_agreement(run.rounds, run.control_rounds)
-        if found is None or not found.differences or self.weigh is None:
+    def _agreement(
+        self, cell: Cell, rounds: Sequence[RoundRecord], control_rounds: Sequence[RoundRecord]
+    ) -> Agreement | None:
+        """With the control, of the worst round; None without a control."""
+        if not control_rounds:
+            return None
+        pairs = distinct_pairs(rounds, control_rounds)
+        return worst_of(self._weighed(cell, record, control) for record, control in pairs)
+
+    def _weighed(self, cell: Cell, record: RoundRecord, control: RoundRecord) -> Agreement:
+        found = compare_outputs(record, control)
+        if not found.differences or self.weigh is None:
             return found
-        return self.weigh(cell, found, run.rounds[0], run.control_rounds[0])
+        return self.weigh(cell, found, record, control)
 
     def _player(self, cell: Cell) -> Play:
         """Plays the cell's round. An engine that made room in between and is started anew is warmed

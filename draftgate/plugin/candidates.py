@@ -69,6 +69,8 @@ def _makers(item: Measured, limits: Mapping[str, float]) -> tuple[Make, ...]:
 def _too_noisy(timed: Mapping[str, Sequence[float]], limits: Mapping[str, float]) -> str | None:
     """Rounds that spread more than the limit they are to guard make no baseline."""
     for name, limit in limits.items():
+        if any(value <= 0 for value in timed.get(name, ())):
+            return f"a sample of {name} is not positive"
         values = [math.log(v) for v in timed.get(name, ())]
         if len(values) > 1 and (spread := statistics.stdev(values)) > limit:
             return (

@@ -11,7 +11,6 @@ from typing import Literal, cast, get_args
 import pytest
 
 from draftgate.plugin.faults import PlantedFault
-from draftgate.profile import default_profile
 
 Update = Literal["new", "changed", "all"]
 
@@ -122,6 +121,8 @@ class Options:
 
     def again(self) -> list[str]:
         """The arguments that select the same profile and baselines once more, in any shell."""
+        from draftgate.profile import default_profile  # slow to import, and most runs need it not
+
         profile = default_profile() if self.profile == "auto" else self.profile
         return ["--profile", profile, "--baseline-dir", str(self.baseline_dir)]
 
@@ -130,6 +131,10 @@ class Options:
         if self.fault is not None and self.update is not None:
             raise pytest.UsageError(
                 "--perf-fault plants a fault, so --update-baselines refuses its numbers"
+            )
+        if self.fault is not None and self.history is not None:
+            raise pytest.UsageError(
+                "--perf-fault plants a fault, so its numbers do not belong in --perf-history"
             )
         if self.accept_regression is None:
             return

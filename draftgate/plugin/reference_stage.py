@@ -131,7 +131,8 @@ class ReferenceStage:
     def _settle_timed(self, cell: Cell, screened: Verdict, limit: float) -> Verdict:
         metric = screened.metric
         starts = self.reference.pairs(cell)
-        if shifted := _other_texts(screened, starts[0]):
+        repeats = self.reference.repeats_tokens(cell)
+        if shifted := _other_texts(screened, starts[0], repeats=repeats):
             return shifted
         return settle_timed(
             screened,
@@ -168,11 +169,18 @@ class ReferenceStage:
             self._failures.setdefault(verdict.cell, verdict)
 
 
-def _other_texts(screened: Verdict, pairs: Pairs) -> Verdict | None:
+def _other_texts(screened: Verdict, pairs: Pairs, *, repeats: bool) -> Verdict | None:
     """STALE where the two sides wrote texts of other lengths."""
-    ours, theirs = pairs.rounds[0].generated_tokens, pairs.reference_rounds[0].generated_tokens
-    value, unit = screened.value, screened.unit
-    return length_shift(screened.cell, screened.metric, ours, theirs, value=value, unit=unit)
+    ours, theirs = pairs.rounds[0], pairs.reference_rounds[0]
+    return length_shift(
+        screened.cell,
+        screened.metric,
+        ours.generated_tokens,
+        theirs.generated_tokens,
+        parting=0 if repeats else len(ours.requests),
+        value=screened.value,
+        unit=screened.unit,
+    )
 
 
 def _cause(metric: str, starts: Sequence[Pairs]) -> str:

@@ -82,8 +82,9 @@ def _notes(gate: Gate, config: pytest.Config) -> Iterator[str]:
 
 def _aged(gate: Gate) -> Iterator[str]:
     """Baselines of this machine that are old; what was just written is not."""
-    machine = gate.surroundings.fingerprint
-    old = old_places(gate.store.root, (machine.key, machine.isa_class), datetime.now(UTC).date())
+    machines = [m.measurement.draftgate.machine for m in gate.session.all_measured()]
+    keys = {key for machine in machines for key in (machine.key, machine.isa_class)}
+    old = old_places(gate.store.root, sorted(keys), datetime.now(UTC).date())
     if old:
         yield (
             f"baselines in {len(old)} files are older than {OLD_DAYS} days (the oldest of "

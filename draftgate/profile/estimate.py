@@ -33,13 +33,13 @@ def estimate_seconds(plan: Plan, cell: Cell) -> float:
     steps = batches * spec.max_tokens * constants.output_fill
     step_ms = constants.step_ms + size * constants.step_ms_per_sequence
     sides = 1 if cell.scenario.is_control else 2
-    passes = plan.sessions * (plan.rounds * sides + sum(cell.staged_rounds)) if cell.timed else 1
+    passes = plan.rounds * sides + sum(cell.staged_rounds) if cell.timed else 1
     return passes * steps * step_ms / 1000
 
 
 def totals(plan: Plan, cells: Iterable[Cell]) -> Totals:
-    """Sums over ``cells``; an engine starts once a scenario and session."""
+    """Sums over ``cells``; an engine starts once a scenario."""
     chosen = tuple(cells)
-    starts = plan.sessions * len({cell.scenario.id for cell in chosen})
+    starts = len({cell.scenario.id for cell in chosen})
     seconds = sum(estimate_seconds(plan, cell) for cell in chosen)
     return Totals(len(chosen), starts, seconds + starts * plan.estimate.engine_start_s)

@@ -118,6 +118,7 @@ class Plan(Part):
     sessions and between process starts in the same minutes (standard deviations; `draftgate power
     --noise` fits them). ``ratio_sd``: likewise, between sessions, of speed-ups and of stages'
     shares, from which the machine's shift cancels.
+    ``sessions``: a run is one; `draftgate power --noise` and `draftgate compare` take several runs.
     ``stages``: a timed cell plays two rounds more, with the stage timer on; a matrix row may say
     otherwise for its cells.
     """
@@ -125,7 +126,7 @@ class Plan(Part):
     rounds: Count = 3
     warmup_max: Annotated[int, Field(strict=True, ge=0)] = 2
     warmup_tolerance: RelativeLoss = 0.1
-    sessions: Count = 1
+    sessions: Literal[1] = 1
     session_sd: RelativeLoss = 0.01
     start_sd: RelativeLoss = 0.005
     ratio_sd: RelativeLoss = 0.01

@@ -93,7 +93,7 @@ class _Load:
             if not cell.timed
         }
         own = {cell for scenario in self.scenarios for cell in self.cells[scenario]}
-        starts = plan.sessions * len(controls | self.scenarios) * plan.estimate.engine_start_s
+        starts = len(controls | self.scenarios) * plan.estimate.engine_start_s
         return starts + sum(estimate_seconds(plan, cell) for cell in own | companions)
 
 

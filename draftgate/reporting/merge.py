@@ -12,7 +12,7 @@ from typing import Any
 from draftgate.measure.atomic import write_text
 from draftgate.reporting.results_folder import RUN, VERDICTS
 
-SAME = ("profile", "manifest", "fingerprint", "provenance")
+SAME = ("profile", "manifest", "fingerprint", "provenance", "reference", "fault")
 """Keys of `run.json` in which shards of one run agree."""
 
 

@@ -80,6 +80,8 @@ def reason_of(verdict: Verdict | None) -> str:
     """Such as ``speedup +1.4 % (95 % CI -19.5..+27.7, limit -10 %)``; empty where all is well."""
     if verdict is None or verdict.verdict is VerdictKind.OK:
         return ""
+    if verdict.verdict is VerdictKind.UNBASELINED:
+        return f"no baseline of {verdict.metric}"
     interval, limit = interval_and_limit(verdict)
     if verdict.ratio is None or not interval:
         said = verdict.evidence or verdict.cause

@@ -156,6 +156,7 @@ class CellJudge:
             metric,
             self.facts.exact.output_tokens,
             self.exact.metrics.output_tokens if self.exact else None,
+            parting=self.facts.parting,
             value=self.facts.median(metric),
             unit=unit_of(metric),
         )

@@ -125,6 +125,10 @@ class _Comparison:
         evidence = "measured in the second run only: nothing to compare with"
         return Verdict(self.cell, MEASUREMENT, VerdictKind.UNBASELINED, evidence=evidence)
 
+    def _lost(self, metric: str) -> Verdict:
+        evidence = "in the first run only: the second lost it"
+        return Verdict(self.cell, metric, VerdictKind.INVALID, evidence=evidence)
+
     def _judge(self, before: Recorded, after: Recorded) -> CellJudge:
         facts, repeats = before.facts, after.exact_against(before)
         samples = {name: StoredSamples.of(s) for name, s in facts.timed.items()}
@@ -145,6 +149,8 @@ class _Comparison:
 
     def _acceptance(self, judge: CellJudge, before: Recorded, after: Recorded) -> Iterable[Verdict]:
         equality = [judge.judge(OUTPUTS_EQUAL_CONTROL)] if after.facts.agreement else []
+        if before.facts.agreement and not after.facts.agreement:
+            equality = [self._lost(OUTPUTS_EQUAL_CONTROL)]
         if judge.facts.repeats_tokens:
             exact = before.facts.exact, after.facts.exact
             found = [
@@ -153,16 +159,16 @@ class _Comparison:
                 if any(getattr(counts, metric.attribute) is not None for counts in exact)
             ]
             return [*equality, *map(judge.judge, found)]
-        noisy = after.facts.by_prompt.keys() & before.facts.by_prompt.keys() & self.limits.keys()
-        return [*equality, *(judge.judge(m) for m in after.facts.by_prompt if m in noisy)]
+        noisy = [m for m in before.facts.by_prompt if m in self.limits]
+        ours = after.facts.by_prompt
+        return [*equality, *(judge.judge(m) if m in ours else self._lost(m) for m in noisy)]
 
     def _timed(self, judge: CellJudge, before: Recorded, after: Recorded) -> Iterator[Verdict]:
         for metric in before.facts.timed:
             if metric not in self.limits:
                 continue
             if metric not in after.facts.timed:
-                evidence = "timed in the first run only: the second lost it"
-                yield Verdict(self.cell, metric, VerdictKind.INVALID, evidence=evidence)
+                yield self._lost(metric)
                 continue
             if before.machine == after.machine:
                 yield judge.judge(metric)

@@ -42,8 +42,8 @@ def compare_bench(
 ) -> list[Verdict]:
     """Verdicts on ``candidate``, one cell a setting (model, prompts, load), in stable order.
 
-    A setting of one side only is INVALID or UNBASELINED; failed requests are INVALID; other prompts
-    and outputs of another length are STALE.
+    A setting of one side only is INVALID or UNBASELINED; failed requests are INVALID, as is a
+    metric that the second side lost; other prompts and outputs of another length are STALE.
     """
     settings = dict.fromkeys(run.setting for run in (*baseline, *candidate))
     strict = replace(rule, family_size=max(1, len(settings) * len(limits)))
@@ -77,7 +77,10 @@ class _Sides:
             return
         for metric, limit in self.limits.items():
             before, after = _samples(self.before, metric), _samples(self.after, metric)
-            if before and after:
+            if before and len(after) < len(self.after):
+                evidence = "the second side does not report it, the first does"
+                yield Verdict(self.cell, metric, VerdictKind.INVALID, evidence=evidence)
+            elif before and after:
                 yield judge_timed(
                     self.cell,
                     metric,

@@ -37,8 +37,7 @@ def _evidence(agreement: Agreement) -> str:
     first = agreement.divergences[0]
     differ = (
         f"{len(agreement.divergences)} of {agreement.requests} outputs differ from standard "
-        f"decoding, first {first.prompt_id} at token {first.position}: "
-        f"{_token(first.token)} instead of {_token(first.control_token)}{_gap(first)}"
+        f"decoding, first {first.prompt_id} at token {first.position}: {_parting(first)}"
     )
     return f"{differ}; {counted}" if counted else differ
 
@@ -50,6 +49,12 @@ def _near_ties(agreement: Agreement) -> str:
 
 def _gap(difference: Difference) -> str:
     return "" if difference.gap is None else f" ({difference.gap:.2g} nats below the likeliest)"
+
+
+def _parting(first: Difference) -> str:
+    if first.token is None and first.control_token is None:
+        return "it ends for another reason"
+    return f"{_token(first.token)} instead of {_token(first.control_token)}{_gap(first)}"
 
 
 def _token(token: int | None) -> str:

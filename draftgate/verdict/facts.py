@@ -18,7 +18,7 @@ class CellFacts:
     """``timed``: samples of each timed metric. ``agreement``: with the control, if it has one.
 
     ``repeats_tokens``: whether equal software writes equal tokens there; where it does not,
-    acceptance is compared ``by_prompt`` (empty without drafts).
+    acceptance is compared ``by_prompt`` (empty without drafts). ``requests``: of a round.
     """
 
     cell: str
@@ -28,6 +28,7 @@ class CellFacts:
     agreement: Agreement | None = None
     repeats_tokens: bool = True
     by_prompt: Mapping[str, Ratios] = field(default_factory=dict)
+    requests: int = 0
 
     @classmethod
     def of(cls, measurement: Measurement) -> Self:
@@ -41,7 +42,13 @@ class CellFacts:
             block.outputs_equal_control,
             block.machine.repeats_tokens,
             by_prompt(block.rounds, drafts=bool(block.subject.k)),
+            len(block.rounds[0].requests),
         )
+
+    @property
+    def parting(self) -> int:
+        """How many texts may differ between equal engines."""
+        return 0 if self.repeats_tokens else self.requests
 
     def median(self, metric: str) -> float | None:
         """Median of session medians; None of a metric that was not timed."""

@@ -10,7 +10,10 @@ from draftgate.verdict.verdict import Value, Verdict
 
 NO_BASELINE = "no baseline; create one with --update-baselines=new"
 
-REFRESH = "refresh with --update-baselines=changed"
+REFRESH = (
+    'refresh with --update-baselines=changed --accept-regression "reason", or, if it is another '
+    "profile's, give this one its own --baseline-dir"
+)
 
 
 def precondition(

@@ -65,8 +65,11 @@ def settle_share(screened: Verdict, against: Verdict) -> Verdict:
     """A stage's share by the baseline, beside the one by the reference's stage times (``against``).
 
     A rise against the reference fails where it is sure, and is UNSTABLE where it may be chance. A
-    rise against the baseline alone is the machine's: BASELINE_DRIFT.
+    rise against the baseline alone is the machine's: BASELINE_DRIFT. A reference that timed other
+    stages, or too few rounds, says nothing.
     """
+    if against.verdict in WITHOUT_BASELINE or against.verdict is VerdictKind.INVALID:
+        return replace(screened, evidence=_joined(screened.evidence, _silent(against)))
     evidence = _joined(against.evidence, "against the reference")
     if against.verdict is VerdictKind.SUSPECT:
         return replace(against, verdict=VerdictKind.UNSTABLE, evidence=evidence, cause="")
@@ -91,6 +94,7 @@ def settle_exact(screened: Verdict, against: Verdict) -> Verdict:
     none, other prompts     different              as by the reference, which fails
     different               equal                  BASELINE_DRIFT: not this change
     different               different              as by the reference, which fails
+    none or different       may be different       UNSTABLE: with noise, not sure
     INVALID                 either                 INVALID
     ======================  =====================  ==================================
     """
@@ -99,6 +103,8 @@ def settle_exact(screened: Verdict, against: Verdict) -> Verdict:
         return screened
     if screened.verdict is VerdictKind.OK:
         return screened if equal else replace(screened, evidence=_named(against))
+    if against.verdict is VerdictKind.SUSPECT:
+        against = replace(against, verdict=VerdictKind.UNSTABLE, cause="")
     if not equal:
         return replace(against, evidence=_joined(against.evidence, "against the reference"))
     if screened.verdict in WITHOUT_BASELINE:
@@ -123,6 +129,10 @@ def one_sided(cell: str, candidate: str, reference: str, name: str) -> Verdict |
         return Verdict(cell, RUNS, VerdictKind.IMPROVED, cause=cause)
     cause = f"{candidate}; does not run on the reference ({name}) either"
     return Verdict(cell, RUNS, VerdictKind.INVALID, cause=cause)
+
+
+def _silent(against: Verdict) -> str:
+    return f"the reference cannot tell: {against.evidence or against.verdict.value}"
 
 
 def _named(against: Verdict) -> str:

@@ -29,9 +29,16 @@ def judge_share(
 ) -> Verdict:
     """Judge the share of ``stage`` by its relative rise; ``limit`` in (0, 1).
 
+    INVALID where other stages were timed than in the baseline: their shares do not compare.
+
     Raises KeyError where the measurement lacks the stage.
     """
-    stored = baseline if baseline and _same_parts(measured, baseline) else None
+    if stage not in measured:
+        raise KeyError(f"{cell}: no time of stage {stage}")
+    if baseline and baseline.keys() != measured.keys():
+        evidence = f"stages {_named(measured)}, the baseline's {_named(baseline)}"
+        return Verdict(cell, f"{stage}_share", VerdictKind.INVALID, evidence=evidence)
+    stored = baseline if baseline and _aligned(baseline) else None
     verdict = judge_timed(
         cell,
         f"{stage}_share",
@@ -64,10 +71,13 @@ def stage_changes(measured: StageSamples, baseline: StageSamples) -> str:
     return ", ".join(f"{stage} {moved[stage]:+.2g} ms" for stage in by_size)
 
 
-def _same_parts(measured: StageSamples, baseline: StageSamples) -> bool:
-    """A share of other stages is another share; stages of one session have as many groups."""
-    shapes = {tuple(map(len, sessions)) for sessions in baseline.values()}
-    return measured.keys() == baseline.keys() and len(shapes) == 1
+def _aligned(baseline: StageSamples) -> bool:
+    """Stages of one session have as many groups."""
+    return len({tuple(map(len, sessions)) for sessions in baseline.values()}) == 1
+
+
+def _named(samples: StageSamples) -> str:
+    return "/".join(stage for stage in STAGES if stage in samples)
 
 
 def _shares(stage: str, samples: StageSamples) -> list[list[float]]:

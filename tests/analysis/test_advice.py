@@ -43,6 +43,14 @@ def test_equals_are_not_told_apart() -> None:
     assert "noise leaves the order open" in advice.reason
 
 
+def test_a_lone_variant_is_not_compared_with_others() -> None:
+    [alone] = advise([cell("tiny/ngram-k3/gsm8k/bs1", accepts=(3,))])
+    assert alone.reason.endswith("no other was timed")
+    [noisy] = advise([cell("tiny/ngram-k3/gsm8k/bs1", accepts=(1,), slower=1.52)])
+    assert not noisy.margin.clear
+    assert noisy.reason.endswith("noise leaves open whether it beats standard decoding")
+
+
 def test_where_nothing_pays_standard_decoding_is_advised() -> None:
     [advice] = advise([cell("tiny/ngram-k3/gsm8k/bs1", accepts=(0,), slower=1.3)])
     assert (advice.best.variant, advice.best.k, advice.best.speedup) == ("none", 0, 1.0)

@@ -72,7 +72,8 @@ def test_a_gain_is_never_refused(store):
 def test_other_prompts_are_not_compared_with_the_anchor(store):
     set_anchor(store.root, "v0.1.0")
     [decision] = store.update([timed(factor=0.5, workload_hash="ef" * 32)], request())
-    assert decision.action == "written"
+    assert decision.action == "refused"
+    assert "worse since" not in decision.reason
 
 
 def test_an_anchor_stays_unless_it_is_moved(store):

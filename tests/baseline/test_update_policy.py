@@ -1,5 +1,5 @@
 import pytest
-from baseline_examples import BOX, CELL, HASH, OTHER, exact, request, timed
+from baseline_examples import BOX, CELL, COUNTS, HASH, OTHER, exact, request, timed
 
 from draftgate.baseline.candidate import Candidate
 from draftgate.baseline.errors import BaselineError
@@ -25,7 +25,7 @@ def test_a_new_cell_is_written_under_every_policy(policy):
         (exact(), "changed", "kept"),
         (exact(), "all", "kept"),
         (exact(workload_hash=OTHER_HASH, accepted_tokens=3), "new", "kept"),
-        (exact(workload_hash=OTHER_HASH, accepted_tokens=3), "changed", "written"),
+        (exact(workload_hash=OTHER_HASH, accepted_tokens=1300), "changed", "refused"),
         (exact(accepted_tokens=1233), "changed", "refused"),
         (exact(decode_steps=701), "all", "refused"),
     ],
@@ -48,6 +48,13 @@ def test_exact_cells(fresh, policy, action):
 )
 def test_timed_cells(factor, policy, action):
     assert decide(timed(factor=factor), timed().baseline, request(policy)).action == action
+
+
+def test_other_prompts_need_a_reason_and_may_be_another_profiles():
+    fresh, stored = exact(workload_hash=OTHER_HASH), exact().baseline
+    assert "give this one its own --baseline-dir" in decide(fresh, stored, request()).reason
+    accepted = request(accept_regression="longer prompts")
+    assert decide(fresh, stored, accepted).action == "written"
 
 
 def test_a_worse_value_is_named_and_needs_a_reason(tmp_path):
@@ -78,7 +85,6 @@ def test_a_limit_written_by_hand_comes_before_the_profiles():
         ({"draft": 2.0, "verify": 8.0}, "written"),
         ({"draft": 4.0, "verify": 8.0}, "refused"),  # 20 % -> 33 %
         ({"draft": 2.0, "verify": 4.0}, "written"),  # as large a share, but nothing got dearer
-        ({"draft": 4.0}, "written"),  # a share of less is another share
     ],
 )
 def test_a_stage_s_share_is_guarded_by_its_limit(ms, action):
@@ -120,6 +126,9 @@ def test_one_refused_cell_does_not_hold_back_the_others(tmp_path):
 def test_ci_writes_outside_its_repository_only(tmp_path, ci, inside, refused):
     repository = tmp_path / "repository"
     root = repository / "baselines" if inside else tmp_path / "artifacts"
+    (repository / ".git").mkdir(parents=True)
+    below = repository / "perf_tests"
+    assert ci_refusal({"CI": ci}, root, below) == ci_refusal({"CI": ci}, root, repository)
     reason = ci_refusal({"CI": ci}, root, repository)
     assert (reason is not None) == refused
     [decision] = BaselineStore(root).update([exact()], request(refusal=reason))
@@ -136,3 +145,69 @@ def test_samples_that_cannot_be_compared_make_no_candidate(bad):
 def test_a_variant_that_never_drafted_makes_no_candidate():
     with pytest.raises(BaselineError, match=r"metrics\.num_drafts.*greater than 0, not 0"):
         exact(num_drafts=0)
+
+
+def test_a_metric_that_is_gone_needs_a_reason():
+    """Nobody could judge it any more, nor the share of other stages."""
+    stored = timed().baseline
+    more = stored.model_copy(
+        update={"metrics": {**stored.metrics, "draft_ms": stored.metrics["step_time_ms"]}}
+    )
+    refused = decide(timed(), more, request("changed"))
+    assert (refused.action, "draft_ms is gone" in refused.reason) == ("refused", True)
+    assert decide(timed(), more, request(accept_regression="untimed")).action == "written"
+
+
+def test_new_adds_the_metrics_that_a_baseline_lacks_and_leaves_the_others():
+    stored = timed().baseline
+    fewer = stored.model_copy(
+        update={"metrics": {"step_time_ms": stored.metrics["step_time_ms"]}, "note": "by hand"}
+    )
+    fresh = timed(factor=0.5)
+    completed = decide(fresh, fewer, request("new"))
+    assert (completed.action, completed.reason) == ("written", "new: output_throughput")
+    metrics = completed.candidate.baseline.metrics
+    assert metrics["step_time_ms"] == stored.metrics["step_time_ms"]
+    assert metrics["output_throughput"] == fresh.baseline.metrics["output_throughput"]
+    assert decide(timed(workload_hash=OTHER_HASH), fewer, request("new")).action == "kept"
+
+
+def on_gpu(tokens: int = 3000, drafts: int = 1000, **changes) -> Candidate:
+    """Of a machine whose tokens need not repeat: two prompts, ``tokens`` of ``drafts`` drafts."""
+    counts = {f"p{i}": (tokens // 2, drafts // 2) for i in range(2)} if drafts else {}
+    by_prompt = {"acceptance_length": counts} if drafts else {}
+    metrics = COUNTS.model_copy(
+        update={
+            "num_drafts": drafts,
+            "draft_tokens": 3 * drafts,
+            "accepted_tokens": tokens - drafts,
+            "accepted_per_position": (tokens - drafts, 0, 0),
+            **changes,
+        }
+    )
+    return Candidate.exact(CELL, "sm90-bf16", HASH, metrics, by_prompt)
+
+
+def test_on_a_gpu_another_text_is_no_loss():
+    other = on_gpu(outputs_hash="00" * 32)
+    control = Candidate.exact(CELL, "sm90-bf16", HASH, COUNTS)
+    parted = Candidate.exact(
+        CELL, "sm90-bf16", HASH, COUNTS.model_copy(update={"outputs_hash": "00" * 32})
+    )
+    for policy in ("changed", "all"):
+        assert decide(other, on_gpu().baseline, request(policy)).action == "kept"
+        assert decide(parted, control.baseline, request(policy)).action == "kept"
+
+
+def test_on_a_gpu_acceptance_cannot_creep():
+    """Each step is within the tolerance: the baseline stays where it is."""
+    for policy in ("changed", "all"):
+        assert decide(on_gpu(tokens=2920), on_gpu().baseline, request(policy)).action == "kept"
+    assert decide(on_gpu(tokens=2820), on_gpu().baseline, request("all")).action == "refused"
+
+
+def test_on_a_gpu_what_the_gate_lacks_is_refreshed():
+    without = Candidate.exact(CELL, "sm90-bf16", HASH, on_gpu().baseline.metrics)
+    assert decide(on_gpu(), without.baseline, request("changed")).action == "written"
+    longer = on_gpu(output_tokens=2100)
+    assert decide(longer, on_gpu().baseline, request("changed")).action == "written"

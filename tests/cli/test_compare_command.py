@@ -67,6 +67,16 @@ def test_a_wider_limit_lets_it_pass(folder: Folder) -> None:
     assert run(["compare", *arguments, *limits]) == 0
 
 
+def test_a_limit_on_what_is_not_judged_is_refused(
+    folder: Folder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A misspelt limit would leave the default, and pass what it should not."""
+    assert run(["compare", folder("a"), folder("b"), "--limit", "throughput=0.02"]) == 1
+    err = capsys.readouterr().err
+    assert "throughput: not judged here" in err
+    assert "output_throughput" in err
+
+
 def test_a_lost_cell_exits_3(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["compare", folder("a"), folder("b", cells=CELLS[:1]), "--format=csv"]) == 3
     out, err = capsys.readouterr()

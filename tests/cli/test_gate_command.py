@@ -114,3 +114,13 @@ def test_a_report_of_ten_thousand_losses_fits_a_comment(
     text = capsys.readouterr().out
     assert len(text) < 65_536
     assert "more" in text
+
+
+def test_an_empty_commit_is_no_permission(capsys: pytest.CaptureFixture[str]) -> None:
+    """As where CI's variable is not set."""
+    from junit_examples import green, written
+
+    path = written(Path.cwd(), green())
+    code = run(["gate", str(path), "--profile", "./small.toml", "--commit", ""])
+    assert code not in (0, 2, 3)
+    assert "--commit" in capsys.readouterr().err

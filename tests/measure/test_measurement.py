@@ -55,6 +55,24 @@ def control_only() -> Measurement:
     return measurement(subject=subject, rounds=[example_control()], control_rounds=())
 
 
+def test_a_control_that_wrote_nothing_is_no_control():
+    silent = example_control().model_copy(update={"requests": ()})
+    with pytest.raises(ValueError, match="the control wrote nothing"):
+        measurement(control_rounds=[silent])
+
+
+def test_equal_tokens_that_end_for_another_reason_differ():
+    control = example_control()
+    first, *others = control.requests
+    other = "length" if first.finish_reason == "stop" else "stop"
+    changed = (first.model_copy(update={"finish_reason": other}), *others)
+    found = compare_outputs(control.model_copy(update={"requests": changed}), control)
+    assert not found.equal
+    (difference,) = found.differences
+    assert (difference.token, difference.control_token) == (None, None)
+    assert difference.position == len(first.output_token_ids)
+
+
 def test_bench_keys_are_totals_over_the_timed_rounds():
     data = json.loads(measurement().to_json())
     assert data["duration"] == 4.5

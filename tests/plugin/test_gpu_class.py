@@ -65,3 +65,21 @@ def test_rounds_may_differ(run: Run, gpu: FakeEngines, load: Callable[[str], Any
     assert run("--update-baselines", "-k", "tiny-ngram-k3-gsm8k").ret == 0
     said = {r["metric"]: r["verdict"] for r in load("results/1/verdicts.json")}
     assert said["identities"] == "OK"
+
+
+def test_every_round_must_be_lossless(run: Run, gpu: FakeEngines) -> None:
+    """The first one is right; what comes later may be wrong by what an earlier one left."""
+    numbers = count()
+
+    def later(record: Any) -> Any:
+        if next(numbers) < 3:
+            return record
+        return drifting()(record)
+
+    gpu["tiny/ngram-k3"].alter = later
+    gpu["tiny/ngram-k3"].gap = gpu["tiny/none"].gap = 5.0  # nats: no near-tie
+    result = run("-k", "tiny-ngram-k3-gsm8k")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    (line,) = (line for line in first_lines(result).values() if "outputs_equal_control" in line)
+    assert line.startswith("REGRESSED")
+    assert "1 of" in line

@@ -109,3 +109,10 @@ def test_a_fault_that_cannot_be_planted_is_a_usage_error(
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"*--perf-fault: {problem}"])
     assert not engines.hosts
+
+
+def test_its_numbers_stay_out_of_the_history(run: Run, project: Path) -> None:
+    result = run("--perf-fault=sleep", "--perf-history=history.jsonl")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*do not belong in --perf-history*"])
+    assert not (project / "history.jsonl").exists()

@@ -160,6 +160,22 @@ def test_noisy_rounds_make_no_timed_baseline(run: Run, engines: FakeEngines, pro
     assert baseline_files(project) == {"portable/x86-avx2-fp32/tiny/none.json"}
 
 
+def test_a_sample_that_is_not_positive_is_told(
+    run: Run, engines: FakeEngines, project: Path, load: Load
+) -> None:
+    profile = project / "small.toml"
+    profile.write_text(profile.read_text().replace("[limits]", "[limits]\nmean_ttft_ms = 0.1"))
+
+    def early(record: Any) -> Any:
+        requests = tuple(r.model_copy(update={"ttft_s": 0.0}) for r in record.requests)
+        return record.model_copy(update={"requests": requests})
+
+    engines["tiny/none"].alter = early
+    result = run("--update-baselines", "-k", "tiny-none-gsm8k")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert load("results/1/run.json")["exit_reason"] != "running"
+
+
 def test_a_folder_that_cannot_be_written_is_one_clear_line(run: Run, project: Path) -> None:
     (project / "baselines").write_text("a file in the way")
     result = run("--update-baselines", "-k", "other-none")

@@ -125,15 +125,15 @@ def test_matrix_row_for_one_target(small: dict[str, Any]) -> None:
 
 def test_estimate_follows_its_formula(small: dict[str, Any]) -> None:
     constants = {"step_ms": 10, "step_ms_per_sequence": 1, "output_fill": 0.5, "engine_start_s": 5}
-    small["plan"] = {"rounds": 3, "warmup_max": 1, "sessions": 2, "estimate": constants}
+    small["plan"] = {"rounds": 3, "warmup_max": 1, "estimate": constants}
     profile = parse_profile(small, "small.toml")
     one, drafted, eight, *_ = profile.cells()
     one_round = (8 / 1 * 16 * 0.5) * 11 / 1000
-    assert estimate_seconds(profile.plan, one) == pytest.approx(2 * 3 * one_round)
-    beside_its_control = 2 * 2 * 3 * one_round
+    assert estimate_seconds(profile.plan, one) == pytest.approx(3 * one_round)
+    beside_its_control = 2 * 3 * one_round
     assert estimate_seconds(profile.plan, drafted) == pytest.approx(beside_its_control)
     assert estimate_seconds(profile.plan, replace(drafted, timed=False)) == pytest.approx(one_round)
     assert estimate_seconds(profile.plan, eight) == pytest.approx(
-        6 * (8 / 8 * 16 * 0.5) * 18 / 1000
+        3 * (8 / 8 * 16 * 0.5) * 18 / 1000
     )
-    assert totals(profile.plan, [one, eight]).engine_starts == 2
+    assert totals(profile.plan, [one, eight]).engine_starts == 1

@@ -117,3 +117,11 @@ def test_the_command(
     assert captured.out == ""
     assert "3 cells in" in captured.err
     assert "at least two" in captured.err
+
+
+@pytest.mark.parametrize("key", ["fault", "reference"])
+def test_a_shard_with_a_fault_or_a_reference_is_of_another_run(tmp_path: Path, key: str) -> None:
+    one = part(tmp_path / "in" / "one", "t/none/w/bs1")
+    two = part(tmp_path / "in" / "two", "t/b/w/bs1", **{key: {"kind": "sleep"}})
+    with pytest.raises(MergeError, match=f"different runs: {key}"):
+        merge([one, two], tmp_path / "out")

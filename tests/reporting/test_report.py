@@ -166,6 +166,13 @@ def test_an_unfinished_run_says_so_at_the_top(tmp_path: Path) -> None:
     assert "a missing cell is not a good one" in render_html(report)
 
 
+def test_a_run_that_ended_badly_says_so_at_the_top(tmp_path: Path) -> None:
+    fine = render_html(report_of(tmp_path / "fine", small_run()[:2], exit_reason="ok"))
+    refused = report_of(tmp_path / "bad", small_run()[:2], exit_reason="baselines_refused")
+    assert "The run ended with" not in fine
+    assert "The run ended with baselines_refused" in render_html(refused)
+
+
 def hostile_report(tmp_path: Path, text: str) -> Report:
     """``text`` wherever a run's files hold free text."""
     ids = [f"{i}{text}" for i in range(4)]

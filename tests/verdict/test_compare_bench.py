@@ -110,6 +110,14 @@ def test_runs_that_do_not_compare(changes: dict[str, Any], kind: VerdictKind, te
     assert exit_code(list(found.values())) == 3
 
 
+@pytest.mark.parametrize("count", [1, 3])
+def test_drafts_that_the_second_side_no_longer_makes_are_invalid(count: int) -> None:
+    silent = {key: None for key in result() if key.startswith("spec_decode_")}
+    found = compare(runs(count), runs(count, **silent))
+    assert found["acceptance_length"].verdict is VerdictKind.INVALID
+    assert exit_code(list(found.values())) == 3
+
+
 def test_another_setting_is_a_line_a_side() -> None:
     kinds = [
         v.verdict

@@ -5,7 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from draftgate.verdict.kinds import ALWAYS_FAILING, VerdictKind
-from draftgate.verdict.reference import one_sided, settle_exact, settle_timed, wants_pairs
+from draftgate.verdict.reference import (
+    one_sided,
+    settle_exact,
+    settle_share,
+    settle_timed,
+    wants_pairs,
+)
 from draftgate.verdict.verdict import Verdict
 
 CELL = "t/v/w/bs1"
@@ -14,6 +20,7 @@ DIFFERENT = replace(
     BY_BASELINE, verdict=VerdictKind.REGRESSED, baseline=2.6, evidence="accepted_tokens 160 -> 150"
 )
 EQUAL = BY_BASELINE
+MAYBE = replace(DIFFERENT, verdict=VerdictKind.SUSPECT)  # acceptance with noise, on a GPU
 NONE = Verdict(CELL, "acceptance_length", VerdictKind.UNBASELINED, 2.5, evidence="no baseline")
 STALE = replace(NONE, verdict=VerdictKind.STALE)
 INVALID = replace(NONE, verdict=VerdictKind.INVALID)
@@ -33,6 +40,9 @@ PAIRS = [[(95.0 * w, 100.0) for w in (1.001, 0.999, 1.002, 0.998)]]
         (DIFFERENT, DIFFERENT, VerdictKind.REGRESSED),
         (INVALID, EQUAL, VerdictKind.INVALID),
         (INVALID, DIFFERENT, VerdictKind.INVALID),
+        (NONE, MAYBE, VerdictKind.UNSTABLE),
+        (DIFFERENT, MAYBE, VerdictKind.UNSTABLE),
+        (BY_BASELINE, MAYBE, VerdictKind.OK),
     ],
 )
 def test_exact_metrics_by_baseline_and_reference(screened, against, kind):
@@ -91,3 +101,13 @@ def test_a_side_that_does_not_run_is_a_verdict(candidate, reference):
     assert (verdict.verdict in ALWAYS_FAILING) == bool(candidate)
     assert "vllm 0.31.0" in verdict.line()
     assert all(reason in verdict.line() for reason in (candidate, reference))
+
+
+@pytest.mark.parametrize(
+    "silent", [VerdictKind.UNBASELINED, VerdictKind.UNDERPOWERED, VerdictKind.INVALID]
+)
+def test_a_reference_that_cannot_tell_clears_no_share(silent):
+    red = Verdict(CELL, "draft_share", VerdictKind.REGRESSED, 0.4, 0.2, ratio=2.0, limit=0.3)
+    found = settle_share(red, Verdict(CELL, "draft_share", silent, evidence="other stages"))
+    assert found.verdict is VerdictKind.REGRESSED
+    assert "the reference cannot tell: other stages" in found.line()

@@ -12,7 +12,7 @@ import typer
 from draftgate.cli.output import Column, Format, FormatOption, emit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from draftgate.verdict.verdict import Verdict
 
@@ -84,7 +84,8 @@ def _judge(first: Path, second: Path, limits: Sequence[str], profile: str) -> li
 
     loaded = load_profile(profile) if profile else None
     rule = rule_of(loaded) if loaded else TimedRule()
-    stated = {**(loaded.stated_limits() if loaded else {}), **dict(map(_limit, limits))}
+    asked = dict(map(_limit, limits))
+    stated = {**(loaded.stated_limits() if loaded else {}), **asked}
     folders = [is_results_folder(path) for path in (first, second)]
     if all(folders):
         runs = [RecordedRun.read(path) for path in (first, second)]
@@ -92,9 +93,12 @@ def _judge(first: Path, second: Path, limits: Sequence[str], profile: str) -> li
             if not run.complete:
                 print(f"draftgate: {run.path} holds a run that did not end", file=sys.stderr)
         sides = [{c: Recorded.of(m) for c, m in run.cells.items()} for run in runs]
+        timed = {name for side in sides for cell in side.values() for name in cell.facts.timed}
+        _require_judged(asked, {*DEFAULT_LIMITS, *timed})
         return compare_runs(sides[0], sides[1], {**DEFAULT_LIMITS, **stated}, rule)
     if any(folders):
         raise BenchFileError(f"{first} and {second}: one is a results folder, the other is not")
+    _require_judged(asked, BENCH_LIMITS)
     benches = [read_bench(path) for path in (first, second)]
     return compare_bench(benches[0], benches[1], _known({**BENCH_LIMITS, **stated}), rule)
 
@@ -103,6 +107,14 @@ def _known(limits: Mapping[str, float]) -> dict[str, float]:
     from draftgate.verdict.compare_bench import DEFAULT_LIMITS
 
     return {metric: limit for metric, limit in limits.items() if metric in DEFAULT_LIMITS}
+
+
+def _require_judged(asked: Iterable[str], judged: Iterable[str]) -> None:
+    if unknown := sorted({*asked} - {*judged}):
+        raise typer.BadParameter(
+            f"{', '.join(unknown)}: not judged here; what is: {', '.join(sorted(judged))}",
+            param_hint="--limit",
+        )
 
 
 def _limit(text: str) -> tuple[str, float]:

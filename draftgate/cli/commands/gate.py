@@ -25,8 +25,8 @@ def gate(
         str, typer.Option(metavar="auto|NAME|PATH", help="The profile: what must be judged.")
     ] = "auto",
     commit: Annotated[
-        str, typer.Option(metavar="HASH", help="The commit that must have been measured.")
-    ] = "",
+        str | None, typer.Option(metavar="HASH", help="The commit that must have been measured.")
+    ] = None,
     output: Annotated[
         GateFormat, typer.Option("--format", help="How to print.")
     ] = GateFormat.TABLE,
@@ -53,9 +53,11 @@ def gate(
     from draftgate.verdict.manifest import manifest_of
     from draftgate.verdict.run_gaps import Expected
 
+    if commit is not None and not commit.strip():
+        raise typer.BadParameter("is empty: is a variable of the CI unset?", param_hint="--commit")
     loaded = load_profile(profile)
     runs = [read_junit(path) for path in junit]
-    expected = Expected(loaded.name, manifest_hash(loaded), loaded.fingerprint or "", commit)
+    expected = Expected(loaded.name, manifest_hash(loaded), loaded.fingerprint or "", commit or "")
     decision = decide_gate(expected, manifest_of(loaded), runs)
     match output:
         case GateFormat.JSON:

@@ -13,7 +13,7 @@ from draftgate.reporting.report.panel import Lines, Panel, Record, span
 from draftgate.reporting.report.select import by_place, drafting, method, place
 
 BATCH_SIZES = (1, 4, 16, 64)  # as far as there are requests to fill them
-_NOISE = "none: a simulation over recorded steps is exact; the cost model's error is not shown"
+_NOISE = "not shown: that of other prompts than these, and the cost model's error"
 
 
 def bound_panels(found: Sequence[Block], cost: CostModel) -> Iterator[Panel]:
@@ -30,7 +30,9 @@ def bound_panels(found: Sequence[Block], cost: CostModel) -> Iterator[Panel]:
             priced,
             records,
             cost,
-            f"No draft cost in this model for {', '.join(left_out)}." if left_out else "",
+            f"Left out, as the model has no draft cost for them: {', '.join(left_out)}."
+            if left_out
+            else "",
         )
     combined = [record for _, group in by_place(priced) for record in _combine(group, setup)]
     if combined:
@@ -101,12 +103,14 @@ def _panel(
             "place": "target · workload",
             "series": "proposer and policy",
             "batch_size": "batch size",
-            "speedup": "speed-up",
+            "speedup": "simulated speed-up",
         },
         records=records,
         remark=(
             "The oracle drafts what will be accepted, up to the recorded k; between recorded "
-            "steps acceptance is a lower bound. Batches are no larger than the requests fill. "
+            "steps acceptance is a lower bound. Batches are no larger than the requests fill; one "
+            "lasts as long as its longest request, whose acceptance may be another than the mean. "
+            "Times are the cost model's, not this machine's. "
             f"{remark}"
         ).strip(),
     )

@@ -40,7 +40,7 @@ def complement_panels(found: Sequence[Block]) -> Iterator[Panel]:
             title="Overlap matrix: do variants draft the same tokens?",
             unit="percent: output tokens that both drafted / that at least one did",
             n=span([r["tokens"] for r in records if r["tokens"]], "output token") + " a workload",
-            noise="none: a count over the workload's outputs, which are the same in both",
+            noise="none: a count over the workload's outputs, which both variants wrote alike",
             chart=Heat("second", "first", "value", "place", written=True),
             columns={
                 "place": "target · workload",
@@ -51,13 +51,14 @@ def complement_panels(found: Sequence[Block]) -> Iterator[Panel]:
                 "tokens": "output tokens",
             },
             records=records,
-            remark="A small overlap is room for a combination of the two.",
+            remark="A small overlap is room for a combination of the two, "
+            "unless one of them hardly drafts.",
         )
     pairs = [pair for _, group in groups if (pair := _ngram_and_best(group))]
     if records := list(chain.from_iterable(_difference(*pair) for pair in pairs)):
         yield Panel(
             key="difference",
-            title="n-gram against the best other variant, by request and place in its output",
+            title="n-gram against the variant with the most tokens per step, by request and place",
             unit="tokens per step more (blue: n-gram better) or fewer (red); grey: no step",
             n=span([len(pair[0].rounds[0].requests) for pair in pairs], "request")
             + f" a workload, at most {MOST_LINES} of them drawn",

@@ -27,7 +27,7 @@ def stage_panels(found: Sequence[Block]) -> Iterator[Panel]:
             chart=Bars("variant_batch", "value", "stage", "place", stacked=True),
             columns={
                 "place": "target · workload",
-                "variant_batch": "variant, batch",
+                "variant_batch": "variant, batch size",
                 "stage": "stage",
                 "value": "%",
                 "noise": "± points",
@@ -35,6 +35,9 @@ def stage_panels(found: Sequence[Block]) -> Iterator[Panel]:
                 "n": "steps",
             },
             records=records,
+            remark="verify: the target's forward, standard decoding's only one; overhead: what "
+            "none of the others is. A decode step has no prompt in it.",
+            shows_table=True,
         )
     if memory := _memory(found):
         yield Panel(
@@ -42,7 +45,8 @@ def stage_panels(found: Sequence[Block]) -> Iterator[Panel]:
             title="Memory of an engine",
             unit="MiB, and KiB of KV cache a token",
             n=f"one reading an engine, {counted(len(memory), 'engine')}",
-            noise="none: sizes of allocated tensors are exact, resident memory is one reading",
+            noise="none: sizes of allocated tensors are exact; "
+            "resident memory was read once, its noise is not known",
             chart=Table(),
             columns={
                 "target": "target",
@@ -61,7 +65,7 @@ def _stages(found: Sequence[Block]) -> list[Record]:
     return [
         {
             "place": place(block),
-            "variant_batch": f"{variant(block)}, {block.subject.batch_size}",
+            "variant_batch": f"{variant(block)}, bs{block.subject.batch_size}",
             "stage": stage,
             "value": 100 * block.stages.shares.get(stage, 0.0),
             "noise": 50 * (max(by_round) - min(by_round)) if len(by_round) > 1 else None,
