@@ -95,7 +95,6 @@ class Panel:
     """``unit`` of the values, ``n``: what was counted, ``noise``: what the error shows.
 
     ``columns``: keys of ``records`` with their headings, for tables. ``remark``: how to read it.
-    ``shows_table``: what the chart leaves out, its noise, say, is in the table of its numbers.
     """
 
     key: str
@@ -107,7 +106,6 @@ class Panel:
     columns: Mapping[str, str]
     records: Sequence[Record]
     remark: str = ""
-    shows_table: bool = False
 
     def __post_init__(self) -> None:
         """Raise ValueError on a figure that does not say what it shows."""

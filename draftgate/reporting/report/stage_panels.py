@@ -23,7 +23,7 @@ def stage_panels(found: Sequence[Block]) -> Iterator[Panel]:
             title="Stage breakdown of a step",
             unit="percent of the step time, prefill steps included",
             n=f"{span(rounds, 'round')} a cell with the stage timer on, {span(steps, 'step')}",
-            noise="in the table, ±: half the range of the rounds' shares, in percentage points",
+            noise=_worst_noise(records),
             chart=Bars("variant_batch", "value", "stage", "place", stacked=True),
             columns={
                 "place": "target · workload",
@@ -37,7 +37,6 @@ def stage_panels(found: Sequence[Block]) -> Iterator[Panel]:
             records=records,
             remark="verify: the target's forward, standard decoding's only one; overhead: what "
             "none of the others is. A decode step has no prompt in it.",
-            shows_table=True,
         )
     if memory := _memory(found):
         yield Panel(
@@ -79,6 +78,14 @@ def _stages(found: Sequence[Block]) -> list[Record]:
         for stage in STAGES
         for by_round in [block.stages.shares_by_round(stage)]
     ]
+
+
+def _worst_noise(records: Sequence[Record]) -> str:
+    known = [record["noise"] for record in records if record["noise"] is not None]
+    if not known:
+        return "unknown: one round a cell"
+    worst = f"at most {max(known):.1f} percentage points"
+    return f"half the range of the rounds' shares, {worst} (each in the table, ±)"
 
 
 def _mib(size: int | None) -> float | None:
