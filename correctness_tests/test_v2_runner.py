@@ -31,6 +31,8 @@ PROFILE = load_profile("cpu")
 SHORT = "llama-tiny/eagle3-k3"
 SAMPLING = "draft_model-k3"  # of the first target
 RATES = [0.8, 0.5, 0.2]
+V2_FEATURES = {**FEATURES, "least-length-at-end": LEAST_LENGTH_AT_END}
+SHORT_FEATURES = ("min-tokens-beyond-end", "frequency-penalty", "bad-words", "logprobs", "regex")
 PATIENT = Timeouts(request=1800)  # a probe is silent until its end
 DRAFTING = [
     pytest.param(target, variant.name, id=f"{target.name}-{variant.name}", marks=marks)
@@ -106,13 +108,14 @@ def v2(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineHost]:
         yield host
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("feature", [*FEATURES, "least-length-at-end"])
+@pytest.mark.parametrize(
+    "feature",
+    [f if f in SHORT_FEATURES else pytest.param(f, marks=pytest.mark.slow) for f in V2_FEATURES],
+)
 def test_feature(engines: Engines, standard: list[Text], v2: EngineHost, feature: str) -> None:
     """Whatever a request asks for, the answer is that of standard decoding on V1."""
-    asked = {**FEATURES, "least-length-at-end": LEAST_LENGTH_AT_END}[feature]
     shortest = sorted(standard, key=lambda text: len(text.prompt + text.output))
-    probe = Probe(requests=asked(shortest[:4]), in_flight=3)
+    probe = Probe(requests=V2_FEATURES[feature](shortest[:4]), in_flight=3)
     found = v2.probe(probe)
     assert differences(engines["none"].probe(probe), found) == ()
     assert found.counters is not None
