@@ -230,6 +230,8 @@ class EngineHost:
         self, message: Message, kind: type[_Answer], on_progress: ProgressCallback | None = None
     ) -> _Answer:
         """Send ``message`` and wait for its answer, with the child awake in between."""
+        if self._in_round and self.alive:  # the next answer would be the one nobody waited for
+            self._fail("round", "an earlier request was interrupted: its answer is still to come")
         self._in_round = True
         self._running.resume()
         self._send(message, "round")

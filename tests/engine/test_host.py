@@ -144,6 +144,23 @@ def test_a_slow_start_within_its_timeout_is_no_failure(fake_host: Make) -> None:
         assert host.alive
 
 
+def test_an_interrupted_round_is_not_answered_to_the_next(
+    fake_host: Make, one_prompt: RoundRequest
+) -> None:
+    """As where a test's own timeout strikes: the child goes on, and answers."""
+
+    def interrupted(done: int, total: int) -> None:
+        raise TimeoutError(f"{done} of {total}")
+
+    with fake_host() as host:
+        with pytest.raises(TimeoutError):
+            host.generate(one_prompt, on_progress=interrupted)
+        with pytest.raises(EngineError, match="an earlier request was interrupted") as caught:
+            host.generate(one_prompt)
+        assert caught.value.fatal
+        assert not host.alive
+
+
 def test_a_dead_engine_says_so_every_time(fake_host: Make, one_prompt: RoundRequest) -> None:
     with fake_host("crash") as host:
         for _ in range(2):
@@ -207,7 +224,7 @@ def test_an_idle_engine_is_stopped_and_wakes_for_its_round(
 def test_a_message_larger_than_the_pipe_to_a_child_that_does_not_read(
     fake_host: Make, one_prompt: RoundRequest
 ) -> None:
-    with fake_host(request=0.5) as host:
+    with fake_host(request=4.0) as host:
         prompt = one_prompt.prompts[0].model_copy(update={"text": "x" * (1 << 20)})
         large = one_prompt.model_copy(update={"prompts": (prompt,)})
         assert host.generate(large).steps == 1
