@@ -16,7 +16,7 @@ from hypothesis import Phase, assume, given
 from hypothesis import strategies as st
 
 from draftgate.lossless.adversaries import random_chain
-from draftgate.lossless.batch import Batch
+from draftgate.lossless.batch import Batch, Sampling
 from draftgate.lossless.known_issues import known_issue
 from draftgate.lossless.law import drafted
 from draftgate.lossless.samplers import Kernels, Sampler
@@ -92,3 +92,29 @@ def test_text_follows_the_target_in_spite_of_placeholders(
     where[::3, 1] = True
     outputs = sampler.sample(blank(trial.draw(rng), where.reshape(-1)), seed=4)
     follows("text with placeholders", text_view(outputs, chain, rng))
+
+
+@known_issue("L12")
+def test_a_drawn_draft_that_became_a_placeholder_is_recovered_from(
+    sampler: Sampler, follows: Callable[[str, View], None]
+) -> None:
+    """As where a grammar forbids what was drawn, and the engine blanks it and keeps its proposal.
+
+    It is rejected for certain (p is 0 there), and what takes its place is drawn from (p - q)+. From
+    p, the first token would come 5 times of 8.
+    """
+    requests, p, q = 1500, np.array([0.5, 0.5, 0.0]), np.array([0.75, 0.0, 0.25])
+    drafts = np.random.default_rng(7).choice(3, size=requests, p=q).astype(np.int32)
+    drafts[0] = 0  # L2 reads what stands before a placeholder's row
+    with np.errstate(divide="ignore"):
+        rows = np.log(np.array([p, np.full(3, 1 / 3)])).astype(np.float32)
+    batch = Batch(
+        lengths=np.ones(requests, np.int32),
+        drafts=np.where(drafts == 2, -1, drafts),
+        logits=np.tile(rows, (requests, 1)),
+        proposal=np.tile(q.astype(np.float32), (requests, 1)),
+        sampling=Sampling(temperature=np.ones(requests, np.float32)),
+    )
+    first = sampler.sample(batch, seed=5)[:, 0]
+    assert set(first) <= {0, 1}
+    follows("forbidden", View(np.bincount(first, minlength=3)[:2], p[:2]))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from draftgate.engine import Completion, ProbeOutput, ProbeResult
 from draftgate.engine.probe import Position
 
+RANK_SLIP = 3  # places that a token may move among others which are as likely
 LOGPROB_TOLERANCE = 2e-3  # nats, float32: prefill, decoding and verification sum in other orders
 
 
@@ -70,4 +71,25 @@ def _position(control: Position, found: Position) -> str | None:
     for ours, theirs in zip(control, found, strict=True):
         if abs(ours.logprob - theirs.logprob) > LOGPROB_TOLERANCE:
             return f"log-probability {theirs.logprob:.4f} instead of {ours.logprob:.4f}"
+    return _other_alternative(control[1:], found[1:]) or _other_rank(control, found)
+
+
+def _other_alternative(control: Position, found: Position) -> str | None:
+    for index, (ours, theirs) in enumerate(zip(control, found, strict=True)):
+        if ours.token_id != theirs.token_id and not _may_change_places(control, index):
+            return f"alternative {theirs.token_id} instead of {ours.token_id}"
+    return None
+
+
+def _may_change_places(ranked: Position, index: int) -> bool:
+    """With a neighbour that is as likely; whether the last one has such, the list does not say."""
+    beside = [ranked[i].logprob for i in (index - 1, index + 1) if 0 <= i < len(ranked)]
+    close = (abs(ranked[index].logprob - other) <= LOGPROB_TOLERANCE for other in beside)
+    return index == len(ranked) - 1 or any(close)
+
+
+def _other_rank(control: Position, found: Position) -> str | None:
+    for ours, theirs in zip(control[:1], found[:1], strict=True):
+        if abs(ours.rank - theirs.rank) > RANK_SLIP:
+            return f"rank {theirs.rank} instead of {ours.rank}"
     return None

@@ -86,3 +86,35 @@ def test_an_aborted_output_must_begin_the_other() -> None:
     assert differences(result(logprobs=None), short) == ()
     wrong = result(aborted=True, token_ids=(6,), logprobs=None)
     assert differences(result(logprobs=None), wrong) != ()
+
+
+def ranked(*alternatives: tuple[int, float], rank: int = 1) -> tuple[TokenLogprob, ...]:
+    """A token, and the likeliest ones."""
+    listed = (
+        TokenLogprob(token_id=i, logprob=p, rank=1 + n) for n, (i, p) in enumerate(alternatives)
+    )
+    return (TokenLogprob(token_id=5, logprob=-0.1, rank=rank), *listed)
+
+
+@pytest.mark.parametrize(
+    ("found", "line"),
+    [
+        (ranked((5, -0.1), (8, -2.0), (9, -3.0)), "alternative 8 instead of 2"),
+        (ranked((5, -0.1), (2, -2.0), (8, -3.0)), None),  # who is last may be a tie
+        (ranked((5, -0.1), (2, -2.0), (9, -3.0), rank=9), "rank 9 instead of 1"),
+        (ranked((5, -0.1), (2, -2.0), (9, -3.0), rank=2), None),
+    ],
+)
+def test_alternatives_and_ranks_are_part_of_the_answer(found, line) -> None:
+    control = result(logprobs=(ranked((5, -0.1), (2, -2.0), (9, -3.0)),))
+    lines = differences(control, result(logprobs=(found,)))
+    assert [text.rpartition(": ")[2] for text in lines] == ([line] if line else [])
+
+
+def test_alternatives_that_are_as_likely_may_change_places() -> None:
+    tied, other = (
+        ((5, -0.1), (2, -2.0), (9, -2.001), (7, -4.0)),
+        ((5, -0.1), (9, -2.0), (2, -2.001)),
+    )
+    control = result(logprobs=(ranked(*tied),))
+    assert differences(control, result(logprobs=(ranked(*other, (7, -4.0)),))) == ()
