@@ -131,10 +131,6 @@ class Reference:
         engines = self.session.engines
         return isinstance(engines, EnvironmentEngines) and cell.scenario.id in engines.ran
 
-    def repeats_tokens(self, cell: Cell) -> bool:
-        """Whether equal engines write equal tokens on this machine."""
-        return repeats_tokens(self.candidate.engines.info(cell.scenario).isa_class)
-
     def compared(self) -> tuple[Measured, ...]:
         """What was measured exactly on the reference so far."""
         return self.session.all_measured()
@@ -159,7 +155,7 @@ class Reference:
 
     def _require_sound(self, cell: Cell, run: CellRun) -> None:
         k = cell.scenario.variant.k
-        repeats = self.repeats_tokens(cell)
+        repeats = repeats_tokens(self.candidate.engines.info(cell.scenario).isa_class)
         for side, rounds in (("under test", run.rounds), ("reference", run.control_rounds)):
             for broken in check(rounds, k, repeats=repeats):
                 raise MeasureError(

@@ -142,6 +142,12 @@ class Gate:
         self._shown.add(str(error))
         return verdict, text
 
+    def baseline_keys(self) -> frozenset[str]:
+        """Folders of this run's baselines: the machine's, and the class of each engine measured."""
+        measured = self.session.all_measured()
+        classes = (m.measurement.draftgate.machine.isa_class for m in measured)
+        return frozenset((self.surroundings.fingerprint.key, *classes))
+
     def fails(self, verdict: Verdict) -> bool:
         """Whether the verdict fails its test.
 

@@ -49,10 +49,9 @@ def prune_baselines(gate: Gate, exitstatus: int, about: RunFacts) -> Pruned:
         problem = "the run did not pass"
     if problem:
         return Pruned(problem=problem)
-    classes = {m.measurement.draftgate.machine.isa_class for m in gate.session.all_measured()}
     try:
         cells = _cells_of_all_profiles(gate.profile)
-        found = prune(root, cells, {gate.surroundings.fingerprint.key, *classes})
+        found = prune(root, cells, gate.baseline_keys())
     except (BaselineError, ProfileError) as error:
         return Pruned(problem=str(error))
     return Pruned(tuple(f"{orphan.cell} ({orphan.place.key})" for orphan in found))

@@ -67,7 +67,7 @@ class ReferenceStage:
         try:
             if metric in _EXACT:
                 return settle_exact(screened, self._against(measured, metric))
-            return self._settle_noisy(cell, screened)
+            return self._settle_noisy(measured, screened)
         except EngineError as error:
             if error.label not in (twin(s).id for s in (cell.scenario, cell.scenario.control)):
                 raise  # an engine under test died beside the reference
@@ -120,19 +120,19 @@ class ReferenceStage:
         starts = self.reference.starts
         return f"{self.reference.wanted} pairs" + (f" of {starts} starts" if starts > 1 else "")
 
-    def _settle_noisy(self, cell: Cell, screened: Verdict) -> Verdict:
+    def _settle_noisy(self, measured: Measured, screened: Verdict) -> Verdict:
         limit = screened.limit or self.limits.get(screened.metric)
         if limit is None or not wants_pairs(screened):
             return screened
         if screened.metric in STAGE_METRICS:
-            return self._settle_share(cell, screened, limit)
-        return self._settle_timed(cell, screened, limit)
+            return self._settle_share(measured.cell, screened, limit)
+        return self._settle_timed(measured, screened, limit)
 
-    def _settle_timed(self, cell: Cell, screened: Verdict, limit: float) -> Verdict:
-        metric = screened.metric
+    def _settle_timed(self, measured: Measured, screened: Verdict, limit: float) -> Verdict:
+        cell, metric = measured.cell, screened.metric
         starts = self.reference.pairs(cell)
-        repeats = self.reference.repeats_tokens(cell)
-        if shifted := _other_texts(screened, starts[0], repeats=repeats):
+        parting = CellFacts.of(measured.measurement).parting
+        if shifted := _other_texts(screened, starts[0], parting):
             return shifted
         return settle_timed(
             screened,
@@ -169,15 +169,14 @@ class ReferenceStage:
             self._failures.setdefault(verdict.cell, verdict)
 
 
-def _other_texts(screened: Verdict, pairs: Pairs, *, repeats: bool) -> Verdict | None:
+def _other_texts(screened: Verdict, pairs: Pairs, parting: int) -> Verdict | None:
     """STALE where the two sides wrote texts of other lengths."""
-    ours, theirs = pairs.rounds[0], pairs.reference_rounds[0]
     return length_shift(
         screened.cell,
         screened.metric,
-        ours.generated_tokens,
-        theirs.generated_tokens,
-        parting=0 if repeats else len(ours.requests),
+        pairs.rounds[0].generated_tokens,
+        pairs.reference_rounds[0].generated_tokens,
+        parting=parting,
         value=screened.value,
         unit=screened.unit,
     )

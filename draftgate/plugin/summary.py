@@ -82,9 +82,7 @@ def _notes(gate: Gate, config: pytest.Config) -> Iterator[str]:
 
 def _aged(gate: Gate) -> Iterator[str]:
     """Baselines of this machine that are old; what was just written is not."""
-    machines = [m.measurement.draftgate.machine for m in gate.session.all_measured()]
-    keys = {key for machine in machines for key in (machine.key, machine.isa_class)}
-    old = old_places(gate.store.root, sorted(keys), datetime.now(UTC).date())
+    old = old_places(gate.store.root, gate.baseline_keys(), datetime.now(UTC).date())
     if old:
         yield (
             f"baselines in {len(old)} files are older than {OLD_DAYS} days (the oldest of "
