@@ -148,8 +148,10 @@ class _Comparison:
         )
 
     def _acceptance(self, judge: CellJudge, before: Recorded, after: Recorded) -> Iterable[Verdict]:
-        equality = [judge.judge(OUTPUTS_EQUAL_CONTROL)] if after.facts.agreement else []
-        if before.facts.agreement and not after.facts.agreement:
+        equality = []
+        if after.facts.agreement:
+            equality = [judge.judge(OUTPUTS_EQUAL_CONTROL)]
+        elif before.facts.agreement:
             equality = [self._lost(OUTPUTS_EQUAL_CONTROL)]
         if judge.facts.repeats_tokens:
             exact = before.facts.exact, after.facts.exact

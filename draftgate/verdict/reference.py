@@ -70,9 +70,8 @@ def settle_share(screened: Verdict, against: Verdict) -> Verdict:
     """
     if against.verdict in WITHOUT_BASELINE or against.verdict is VerdictKind.INVALID:
         return replace(screened, evidence=_joined(screened.evidence, _silent(against)))
+    against = _sure(against)
     evidence = _joined(against.evidence, "against the reference")
-    if against.verdict is VerdictKind.SUSPECT:
-        return replace(against, verdict=VerdictKind.UNSTABLE, evidence=evidence, cause="")
     no_rise = against.verdict in (VerdictKind.OK, VerdictKind.IMPROVED)
     if no_rise and needs_confirmation(screened):
         stored = f"{spelled(screened.baseline)} by the baseline"
@@ -103,8 +102,7 @@ def settle_exact(screened: Verdict, against: Verdict) -> Verdict:
         return screened
     if screened.verdict is VerdictKind.OK:
         return screened if equal else replace(screened, evidence=_named(against))
-    if against.verdict is VerdictKind.SUSPECT:
-        against = replace(against, verdict=VerdictKind.UNSTABLE, cause="")
+    against = _sure(against)
     if not equal:
         return replace(against, evidence=_joined(against.evidence, "against the reference"))
     if screened.verdict in WITHOUT_BASELINE:
@@ -129,6 +127,13 @@ def one_sided(cell: str, candidate: str, reference: str, name: str) -> Verdict |
         return Verdict(cell, RUNS, VerdictKind.IMPROVED, cause=cause)
     cause = f"{candidate}; does not run on the reference ({name}) either"
     return Verdict(cell, RUNS, VerdictKind.INVALID, cause=cause)
+
+
+def _sure(against: Verdict) -> Verdict:
+    """What may be chance is not for anyone else to confirm."""
+    if against.verdict is not VerdictKind.SUSPECT:
+        return against
+    return replace(against, verdict=VerdictKind.UNSTABLE, cause="")
 
 
 def _silent(against: Verdict) -> str:
