@@ -29,10 +29,19 @@ ANY_ISA = "all"
 
 
 class BaselineStore:
-    """The folder of baselines. Files are read when asked for, so an update is seen at once."""
+    """The folder of baselines. Files are read when asked for, so an update is seen at once.
 
-    def __init__(self, root: Path) -> None:
+    A ``series`` lies beside the others, in folders of its own: two profiles may measure a cell of
+    one name over other prompts.
+    """
+
+    def __init__(self, root: Path, series: str | None = None) -> None:
         self.root = root
+        self.series = series
+
+    def key(self, key: str) -> str:
+        """The folder of a fingerprint or ISA class: its name, in a series ``NAME+SERIES``."""
+        return key if self.series is None else f"{key}+{self.series}"
 
     def exact(self, cell_id: str, isa: str) -> ExactBaseline | None:
         """The exact baseline of a cell on an ISA class, else the one that holds on all.
@@ -41,7 +50,7 @@ class BaselineStore:
         """
         scenario, key = Address.of(cell_id)
         for folder in (isa, ANY_ISA):
-            file = load(exact_path(self.root, folder, scenario), ExactFile, scenario)
+            file = load(exact_path(self.root, self.key(folder), scenario), ExactFile, scenario)
             if file is not None and key in file.cells:
                 return file.cells[key]
         return None
@@ -49,7 +58,7 @@ class BaselineStore:
     def timed(self, cell_id: str, fingerprint: str) -> TimedBaseline | None:
         """The timed baseline of a cell on a machine; raises BaselineError as `exact`."""
         scenario, key = Address.of(cell_id)
-        file = load(timed_path(self.root, fingerprint, scenario), TimedFile, scenario)
+        file = load(timed_path(self.root, self.key(fingerprint), scenario), TimedFile, scenario)
         return file.cells.get(key) if file else None
 
     def update(self, candidates: Iterable[Candidate], request: UpdateRequest) -> list[Decision]:
@@ -76,9 +85,8 @@ class BaselineStore:
 
     def _place(self, candidate: Candidate) -> Place:
         scenario, _ = Address.of(candidate.cell_id)
-        if isinstance(candidate.baseline, ExactBaseline):
-            return Place.of(self.root, Kind.EXACT, candidate.key, scenario)
-        return Place.of(self.root, Kind.TIMED, candidate.key, scenario)
+        kind = Kind.EXACT if isinstance(candidate.baseline, ExactBaseline) else Kind.TIMED
+        return Place.of(self.root, kind, self.key(candidate.key), scenario)
 
     def _update_file(
         self, place: Place, candidates: Sequence[Candidate], request: UpdateRequest

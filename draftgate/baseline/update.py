@@ -18,7 +18,7 @@ from draftgate.measure.per_prompt import LIMITS, OUTPUT_SHIFT
 ACCEPT = 'give --accept-regression "reason"'
 OTHER_PROMPTS = (
     "the baseline is of other prompts, so that nothing tells a loss: if it is another profile's, "
-    "give this one its own --baseline-dir"
+    "give this profile a baseline_series"
 )
 
 

@@ -57,7 +57,7 @@ def build_gate(config: pytest.Config, profile: Profile, items: Sequence[pytest.I
     session = Session(profile, arms, load, here.describe, progress, NearTies(arms))
     rule = rule_of(profile)  # goes through all cells: made once, not with every verdict
     stage = _reference_stage(session, arms, here, progress, rule, other) if other else None
-    store = BaselineStore(options.baseline_dir)
+    store = BaselineStore(options.baseline_dir, profile.baseline_series)
     return Gate(options, profile, cells, arms, session, store, folder, progress, here, rule, stage)
 
 

@@ -146,7 +146,7 @@ class Gate:
         """Folders of this run's baselines: the machine's, and the class of each engine measured."""
         measured = self.session.all_measured()
         classes = (m.measurement.draftgate.machine.isa_class for m in measured)
-        return frozenset((self.surroundings.fingerprint.key, *classes))
+        return frozenset(map(self.store.key, (self.surroundings.fingerprint.key, *classes)))
 
     def fails(self, verdict: Verdict) -> bool:
         """Whether the verdict fails its test.

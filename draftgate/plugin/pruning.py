@@ -50,7 +50,7 @@ def prune_baselines(gate: Gate, exitstatus: int, about: RunFacts) -> Pruned:
     if problem:
         return Pruned(problem=problem)
     try:
-        cells = _cells_of_all_profiles(gate.profile)
+        cells = _cells_of_the_series(gate.profile)
         found = prune(root, cells, gate.baseline_keys())
     except (BaselineError, ProfileError) as error:
         return Pruned(problem=str(error))
@@ -70,7 +70,8 @@ def _not_full(gate: Gate, about: RunFacts) -> str | None:
     return None
 
 
-def _cells_of_all_profiles(profile: Profile) -> set[str]:
-    """Profiles share baseline files, so what another one measures is no orphan."""
+def _cells_of_the_series(profile: Profile) -> set[str]:
+    """Profiles share baseline files, so what another one of the series measures is no orphan."""
     profiles = [profile, *map(load_profile, known_profiles())]
-    return {cell.id for known in profiles for cell in known.cells()}
+    series = (p for p in profiles if p.baseline_series == profile.baseline_series)
+    return {cell.id for known in series for cell in known.cells()}

@@ -199,6 +199,8 @@ class Profile(Part):
 
     ``fingerprint``: pattern of the hardware that the gate accepts runs of, such as ``h100-*``; a
     run's own key (in its ``run.json``) also names driver, power limit and count. None: any machine.
+    ``baseline_series``: keeps this profile's baselines apart from those of profiles that measure
+    cells of the same names over other prompts (`baseline.store`).
     """
 
     schema_version: int
@@ -208,6 +210,7 @@ class Profile(Part):
     seed: Seed = 42
     temperature: NotNegative = 0.0
     newer_vllm_keys: tuple[str, ...] = ()
+    baseline_series: Name | None = None
     plan: Plan = Plan()
     limits: Limits = Limits()
     tolerances: Tolerances = Tolerances()

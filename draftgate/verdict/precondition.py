@@ -12,7 +12,7 @@ NO_BASELINE = "no baseline; create one with --update-baselines=new"
 
 REFRESH = (
     'refresh with --update-baselines=changed --accept-regression "reason", or, if it is another '
-    "profile's, give this one its own --baseline-dir"
+    "profile's, give this profile a baseline_series"
 )
 
 

@@ -43,6 +43,20 @@ def test_what_holds_on_all_isa_classes_is_found_from_each(store):
     assert store.exact(CELL, ISA).metrics.decode_steps == 701
 
 
+def test_a_series_neither_sees_nor_touches_what_lies_beside_it(store):
+    store.update([exact(), timed()], request())
+    before = {path: path.read_bytes() for path in store.root.rglob("*.json")}
+    other = BaselineStore(store.root, "full")
+    assert other.exact(CELL, ISA) is None
+    assert other.timed(CELL, BOX) is None
+    other.update([exact(decode_steps=701), timed()], request())
+    assert other.exact(CELL, ISA).metrics.decode_steps == 701
+    assert other.timed(CELL, BOX) == store.timed(CELL, BOX)
+    assert all(path.read_bytes() == held for path, held in before.items())
+    assert (store.root / f"portable/{ISA}+full/{SCENARIO}.json").exists()
+    assert (store.root / f"{BOX}+full/{SCENARIO}.json").exists()
+
+
 def test_timed_samples_come_back_in_four_digits(store):
     store.update([timed()], request())
     metric = store.timed(CELL, BOX).metrics["output_throughput"]

@@ -52,7 +52,7 @@ def test_timed_cells(factor, policy, action):
 
 def test_other_prompts_need_a_reason_and_may_be_another_profiles():
     fresh, stored = exact(workload_hash=OTHER_HASH), exact().baseline
-    assert "give this one its own --baseline-dir" in decide(fresh, stored, request()).reason
+    assert "give this profile a baseline_series" in decide(fresh, stored, request()).reason
     accepted = request(accept_regression="longer prompts")
     assert decide(fresh, stored, accepted).action == "written"
 

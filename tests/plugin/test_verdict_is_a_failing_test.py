@@ -210,4 +210,4 @@ def test_other_prompts_make_a_baseline_stale(run: Run, project: Path, baselined:
     line = first_lines(result)[f"test_tokens_per_step[{ARM}]"]
     assert line.startswith(f"STALE {CELL} tokens_per_step")
     assert "other prompts than the baseline's; refresh with --update-baselines=changed" in line
-    assert "its own --baseline-dir" in line
+    assert "give this profile a baseline_series" in line

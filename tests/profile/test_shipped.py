@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import defaultdict
 
 import pytest
 
@@ -119,3 +120,11 @@ def test_ngram_looks_up_three_to_seven_tokens_everywhere() -> None:
                 assert scenario.variant.speculative_config is not None
                 config = scenario.variant.speculative_config
                 assert (config["prompt_lookup_min"], config["prompt_lookup_max"]) == (3, 7)
+
+
+def test_cells_of_one_name_in_a_series_measure_the_same_prompts() -> None:
+    prompts = defaultdict(set)
+    for profile in map(load_profile, known_profiles()):
+        for cell in profile.cells():
+            prompts[profile.baseline_series, cell.id].add((profile.seed, cell.workload))
+    assert [key for key, found in prompts.items() if len(found) > 1] == []
