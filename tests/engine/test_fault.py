@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,14 +119,21 @@ def test_drafting_twice_leaves_the_drafts_as_they_are() -> None:
     assert engine.proposed == [[8], [8]]
 
 
-def test_a_slow_step_returns_what_a_step_returns(monkeypatch: pytest.MonkeyPatch) -> None:
-    slept: list[float] = []
-    monkeypatch.setattr(draftgate.engine.planting.time, "sleep", slept.append)
+def test_a_slow_step_lasts_longer_by_its_share_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = itertools.count()  # what looks at it takes one tick
+    monkeypatch.setattr(draftgate.engine.planting.time, "perf_counter", lambda: next(clock))
     engine = Wrappable()
-    plant(cast("VllmEngine", engine), fault("sleep"))
+    step = engine.step
+
+    def long_step() -> int:
+        for _ in range(999):
+            next(clock)
+        return step()
+
+    engine.step = long_step  # type: ignore[method-assign]
+    plant(cast("VllmEngine", engine), Fault(kind="sleep", size=0.25))
     assert [engine.step(), engine.step()] == [1, 2]
-    assert len(slept) == 2
-    assert all(seconds >= 0 for seconds in slept)
+    assert 2 * 1250 <= next(clock) < 2 * 1260
 
 
 def test_no_fault_wraps_nothing() -> None:
