@@ -33,11 +33,19 @@ DRAFT_MODEL = {
     "model": "testbed:llama-tiny-draft",
     "num_speculative_tokens": 3,
 }
+# k by the number of running requests, which changes from step to step.
+DYNAMIC = {"num_speculative_tokens_per_batch_size": [(1, 2, 3), (3, 3, 0), (4, 5, 1), (6, 8, 2)]}
 VARIANTS: Mapping[str, dict[str, Any]] = {
     "scripted": scripted_config(K),
     "ngram": NGRAM,
     "draft_model": DRAFT_MODEL,
+    "draft_model-dynamic": {**DRAFT_MODEL, **DYNAMIC},
     "draft_model-sampling": {**DRAFT_MODEL, "draft_sample_method": "probabilistic"},
+    "draft_model-sampling-dynamic": {
+        **DRAFT_MODEL,
+        **DYNAMIC,
+        "draft_sample_method": "probabilistic",
+    },
     "own-draft-sampling": {
         **DRAFT_MODEL,
         "model": "testbed:llama-tiny",
@@ -58,6 +66,21 @@ STRESS: Mapping[str, Any] = {
     "enable_prefix_caching": True,
     "block_size": 32,
 }
+# What begins a thinking section and what is written when its budget is spent: a token that no text
+# holds (id 7) and one token; the same and several; and tokens that texts hold again and again.
+THINKING_BEGINS = 7
+REASONING = {"thinking": ("#", "."), "phrase": ("#", "</think>"), "lines": ("\n", ".")}
+ENGINE_ARGS: Mapping[str, Mapping[str, Any]] = {
+    "stress": STRESS,
+    **{
+        mode: {"reasoning_config": {"reasoning_start_str": begin, "reasoning_end_str": end}}
+        for mode, (begin, end) in REASONING.items()
+    },
+    **{
+        mode: {"logprobs_mode": mode}
+        for mode in ("processed_logprobs", "raw_logits", "processed_logits")
+    },
+}
 HOOKS: Mapping[str, tuple[Hook, ...]] = {
     "installed": (),
     "stale-keys": (*REPAIRS, Hook(function="correctness_tests.faults:stale_keys")),
@@ -66,9 +89,9 @@ HOOKS: Mapping[str, tuple[Hook, ...]] = {
 
 def spec(variant: str) -> EngineSpec:
     """The engine called ``variant``: a key of `VARIANTS`, ``none`` or ``glm-...``, each possibly
-    followed by ``+stress``, ``+installed`` (no repairs) or ``+stale-keys`` (a planted fault)."""
+    followed by ``+`` and a key of `ENGINE_ARGS`, ``installed`` (no repairs) or ``stale-keys`` (a
+    planted fault)."""
     name, _, mode = variant.partition("+")
-    stressed = mode == "stress"
     target = "glm-tiny" if name.startswith("glm") else "llama-tiny"
     configs: Mapping[str, dict[str, Any] | None] = {
         "none": None,
@@ -82,9 +105,9 @@ def spec(variant: str) -> EngineSpec:
         max_model_len=MAX_MODEL_LEN,
         max_num_seqs=8,
         threads=1,  # several engines share the machine with whatever else runs there
-        kv_cache_gib=SMALL_KV_CACHE_GIB if stressed else 0.1,
+        kv_cache_gib=SMALL_KV_CACHE_GIB if mode == "stress" else 0.1,
         speculative_config=configs[name],
-        engine_args=dict(STRESS) if stressed else {},
+        engine_args=dict(ENGINE_ARGS.get(mode, {})),
         hooks=(*HOOKS.get(mode, REPAIRS), *(planted() if configs[name] else ())),
     )
 

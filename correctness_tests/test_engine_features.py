@@ -8,13 +8,22 @@ are rejected while others are not.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 
 import pytest
-from engines import IN_FLIGHT, Engines, K
+from engines import IN_FLIGHT, THINKING_BEGINS, Engines, K
 
-from draftgate.engine import DraftPlan, EngineError, Probe, ProbeRequest, ProbeResult, Recording
+from draftgate.engine import (
+    DraftPlan,
+    EngineError,
+    Probe,
+    ProbeRequest,
+    ProbeResult,
+    Recording,
+    Sampling,
+)
 from draftgate.engine.probe import ProbeOutput
-from draftgate.lossless.channels import AnotherFault
+from draftgate.lossless.channels import AnotherFault, LawRefuted
 from draftgate.lossless.equality import Text
 from draftgate.lossless.features import FEATURES, LEAST_LENGTH_AT_END, REFUSED
 from draftgate.lossless.known_issues import known_issue
@@ -41,15 +50,24 @@ def check(
     requests: tuple[ProbeRequest, ...],
     rule: str,
     engine: str = "scripted",
+    control: str = "none",
 ) -> None:
     """Compare with standard decoding."""
+    standard, found = answers(engines, requests, rule, engine, control)
+    assert differences(standard, found) == ()
+
+
+def answers(
+    engines: Engines, requests: tuple[ProbeRequest, ...], rule: str, engine: str, control: str
+) -> tuple[ProbeResult, ProbeResult]:
+    """Standard decoding's, and those with drafts that play them."""
     probe = Probe(requests=requests, in_flight=IN_FLIGHT)
-    control = engines["none"].probe(probe)
-    plan = played(control, requests, rule)
+    standard = engines[control].probe(probe)
+    plan = played(standard, requests, rule)
     found = engines[engine].probe(probe.model_copy(update={"drafts": plan}))
-    assert differences(control, found) == ()
-    assert found.counters is not None
-    assert found.counters.accepted_tokens > 0
+    if found.counters is None or not found.counters.accepted_tokens:
+        raise LawRefuted(f"no draft was accepted: {found.counters}", "acceptance")
+    return standard, found
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -105,6 +123,72 @@ def ended_late(control: ProbeOutput, found: ProbeOutput) -> bool | None:
     if theirs.finish_reason != "stop" or ours.token_ids[:ended] != theirs.token_ids[:ended]:
         raise AnotherFault(f"{control.request_id}: {ours.token_ids}, not {theirs.token_ids}")
     return True
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_thinking_budget(engines: Engines, standard: list[Text], rule: str) -> None:
+    """Thinking begins with the reply, and one token ends it at each place of a window."""
+    check(engines, thinking(standard), rule, "scripted+thinking", "none+thinking")
+
+
+@known_issue("L13", "v1-engine")
+@pytest.mark.parametrize("rule", RULES)
+def test_thinking_that_several_tokens_end(
+    engines: Engines, standard: list[Text], rule: str
+) -> None:
+    """Within the words that end it the text may part, by the known fault, and nowhere before."""
+    requests = thinking(standard)
+    control, found = answers(engines, requests, rule, "scripted+phrase", "none+phrase")
+    for request, place in zip(requests, parted(control, found), strict=True):
+        budget = request.sampling.thinking_token_budget
+        assert budget is not None
+        if place is not None and place <= budget:
+            raise AnotherFault(f"{request.request_id}: parted at {place}, budget {budget}")
+    assert differences(control, found) == ()
+
+
+@known_issue("L14", "v1-engine")
+@pytest.mark.parametrize("rule", RULES)
+def test_thinking_that_begins_within_a_window(
+    engines: Engines, standard: list[Text], rule: str
+) -> None:
+    """Every new line begins thinking. By the known fault it goes on where its budget is spent."""
+    requests = thinking(standard, begins=())
+    control, found = answers(engines, requests, rule, "scripted+lines", "none+lines")
+    (end,) = engines["none"].tokenize(["."])[0][2:-2]
+    for output, place in zip(control.outputs, parted(control, found), strict=True):
+        if place is not None and output.completions[0].token_ids[place] != end:
+            raise AnotherFault(f"{output.request_id}: parted at {place}, where no thinking ends")
+    assert differences(control, found) == ()
+
+
+def thinking(
+    texts: Sequence[Text], begins: tuple[int, ...] = (THINKING_BEGINS,)
+) -> tuple[ProbeRequest, ...]:
+    """Requests with budgets from none to longer than what is thought."""
+    return tuple(
+        ProbeRequest(
+            request_id=f"{text.name} {budget}",
+            prompt=text.prompt + begins,
+            sampling=Sampling(max_tokens=48, thinking_token_budget=budget),
+        )
+        for index, text in enumerate(texts)
+        for budget in (index, 3 * index + 9)
+    )
+
+
+def parted(control: ProbeResult, found: ProbeResult) -> list[int | None]:
+    """Index of the first token of each output that is another than the control's."""
+    return [
+        next(
+            (i for i, (a, b) in enumerate(zip_longest(ours, theirs)) if a != b),
+            None,
+        )
+        for ours, theirs in (
+            (o.completions[0].token_ids, f.completions[0].token_ids)
+            for o, f in zip(control.outputs, found.outputs, strict=True)
+        )
+    ]
 
 
 @pytest.mark.slow

@@ -85,6 +85,12 @@ def test_trained_and_training_free_proposers(
     accepts_some(check(engines, variant, standard, in_flight))
 
 
+def test_k_follows_the_batch_size(engines: Engines, standard: list[Text]) -> None:
+    counters = check(engines, "draft_model-dynamic", standard, IN_FLIGHT)
+    accepts_some(counters)
+    assert counters.drafts < counters.draft_tokens < 3 * counters.drafts
+
+
 def test_keys_of_a_rejected_draft_are_seen(engines: Engines, standard: list[Text]) -> None:
     """With a planted fault that leaves them in the cache, the comparison fails."""
     plan = DraftPlan(rule="ragged", recordings=recordings(standard))

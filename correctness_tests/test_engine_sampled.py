@@ -12,7 +12,7 @@ from itertools import repeat
 
 import numpy as np
 import pytest
-from engines import HOT, Engines
+from engines import HOT, MAX_MODEL_LEN, MAX_TOKENS, Engines
 
 from draftgate.engine import (
     DraftPlan,
@@ -32,6 +32,7 @@ from draftgate.lossless.views import View
 from draftgate.lossless.whole_engine import (
     Prompts,
     generate,
+    greedy_equality,
     recordings,
     run,
     sampled,
@@ -41,6 +42,7 @@ from draftgate.testbed.corpus import evaluation
 
 TOKENS = 200  # of each request, past its end
 RAGGED = DraftPlan(rule="ragged")
+SAMPLED = Sampling(temperature=HOT, max_tokens=TOKENS, ignore_eos=True)
 END = 2
 DIGITS = {"1": 21, "3": 23, "5": 25}  # token ids
 
@@ -51,6 +53,8 @@ def calibration(
     prompts: Prompts,
     drafts: DraftPlan | None = None,
     temperature: float = 1.0,
+    *,
+    seeded: bool = True,
 ) -> Calibration:
     texts, result = sampled(
         engines[variant],
@@ -59,6 +63,7 @@ def calibration(
         tokens=TOKENS,
         in_flight=8,
         drafts=drafts,
+        seeded=seeded,
     )
     found = sampled_calibration(texts, engines["none"], temperature=temperature)
     print(variant, found)
@@ -82,6 +87,7 @@ def test_scripted_drafts(
     [
         "eagle3",
         "draft_model-sampling",
+        "draft_model-sampling-dynamic",
         *(pytest.param(v, marks=pytest.mark.slow) for v in ("ngram", "draft_model", "eagle")),
     ],
 )
@@ -89,6 +95,35 @@ def test_trained_and_training_free_proposers(
     engines: Engines, prompts: Prompts, variant: str
 ) -> None:
     found = calibration(engines, variant, prompts * 2, temperature=HOT)
+    assert found.accepted, str(found)
+
+
+def test_drawn_drafts_beside_chunks_of_prompts(engines: Engines, prompts: Prompts) -> None:
+    """Rows that draft stand between rows that do not yet, and requests start over.
+
+    Without seeds, because of L11.
+    """
+    variant = "draft_model-sampling+stress"
+    found = calibration(engines, variant, prompts * 2, temperature=HOT, seeded=False)
+    assert found.accepted, str(found)
+
+
+@pytest.mark.parametrize("variant", ["scripted", "draft_model-sampling"])
+def test_greedy_requests_beside_sampled_ones(
+    engines: Engines, prompts: Prompts, standard: list[Text], variant: str
+) -> None:
+    """Each kind is verified by its own rule in the rows of one batch."""
+    scripted = RAGGED.model_copy(update={"recordings": recordings(standard)})
+    texts, _ = run(
+        engines[variant],
+        [prompt for prompt in prompts for _kind in ("greedy", "sampled")],
+        lambda index: SAMPLED if index % 2 else Sampling(max_tokens=MAX_TOKENS),
+        in_flight=8,
+        drafts=scripted if variant == "scripted" else None,
+    )
+    equality = greedy_equality(standard, texts[::2], engines["none"], max_model_len=MAX_MODEL_LEN)
+    assert equality.holds, str(equality)
+    found = sampled_calibration(texts[1::2], engines["none"], temperature=HOT)
     assert found.accepted, str(found)
 
 

@@ -12,9 +12,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from engines import HOT, Engines
+from engines import ENGINE_ARGS, HOT, THINKING_BEGINS, Engines
 
-from draftgate.engine import EngineHost, EngineSpec, Probe, RoundPrompt, RoundRequest, Timeouts
+from draftgate.engine import (
+    EngineHost,
+    EngineSpec,
+    Probe,
+    ProbeRequest,
+    RoundPrompt,
+    RoundRequest,
+    Sampling,
+    Timeouts,
+)
 from draftgate.engine.records import RoundRecord
 from draftgate.lossless.equality import Text
 from draftgate.lossless.features import FEATURES, LEAST_LENGTH_AT_END
@@ -103,6 +112,8 @@ def test_greedy_text_is_that_of_standard_decoding_and_of_v1(
 def v2(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineHost]:
     """The short run's variant, resident."""
     spec = interpreted_v2(spec_of(PROFILE.targets[0], SHORT.partition("/")[2]))
+    thinking = {**spec.engine_args, **ENGINE_ARGS["phrase"]}
+    spec = spec.model_copy(update={"engine_args": thinking})
     logs = tmp_path_factory.mktemp("v2")
     with EngineHost(spec, label="v2", log_dir=logs, timeouts=PATIENT) as host:
         yield host
@@ -118,6 +129,24 @@ def test_feature(engines: Engines, standard: list[Text], v2: EngineHost, feature
     probe = Probe(requests=V2_FEATURES[feature](shortest[:4]), in_flight=3)
     found = v2.probe(probe)
     assert differences(engines["none"].probe(probe), found) == ()
+    assert found.counters is not None
+    assert found.counters.accepted_tokens > 0
+
+
+def test_thinking_budget(engines: Engines, standard: list[Text], v2: EngineHost) -> None:
+    """Words of several tokens end it, at each place of a window."""
+    shortest = sorted(standard, key=lambda text: len(text.prompt))
+    requests = tuple(
+        ProbeRequest(
+            request_id=text.name,
+            prompt=(*text.prompt, THINKING_BEGINS),
+            sampling=Sampling(max_tokens=20, thinking_token_budget=2 + index),
+        )
+        for index, text in enumerate(shortest[:4])
+    )
+    probe = Probe(requests=requests, in_flight=2)
+    found = v2.probe(probe)
+    assert differences(engines["none+phrase"].probe(probe), found) == ()
     assert found.counters is not None
     assert found.counters.accepted_tokens > 0
 

@@ -28,7 +28,7 @@ def sampling_params(sampling: Sampling, *, cumulative: bool) -> Any:
 
     values = {
         name: list(value) if isinstance(value, tuple) else value
-        for name, value in sampling.model_dump(exclude=set(_STRUCTURES)).items()
+        for name, value in sampling.model_dump(exclude=set(_STRUCTURES), exclude_none=True).items()
     }
     structure = {
         theirs: value

@@ -41,6 +41,7 @@ class Sampling(Record):
     allowed_token_ids: tuple[int, ...] | None = None
     logprobs: int | None = None
     prompt_logprobs: int | None = None
+    thinking_token_budget: int | None = None
     regex: str | None = None
     choice: tuple[str, ...] | None = None
     json_schema: dict[str, Any] | None = None

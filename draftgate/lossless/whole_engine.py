@@ -108,10 +108,11 @@ def sampled(
     tokens: int,
     in_flight: int,
     drafts: DraftPlan | None = None,
+    seeded: bool = True,
 ) -> tuple[list[Text], ProbeResult]:
-    """``tokens`` sampled tokens after each prompt, past any end; every second request is seeded.
+    """``tokens`` sampled tokens after each prompt, past any end.
 
-    Returns what `run` does.
+    ``seeded``: every second request is. Returns what `run` does.
     """
 
     def choose(index: int) -> Sampling:
@@ -119,7 +120,7 @@ def sampled(
             temperature=temperature,
             max_tokens=tokens,
             ignore_eos=True,
-            seed=1000 + index if index % 2 else None,
+            seed=1000 + index if seeded and index % 2 else None,
         )
 
     return run(engine, prompts, choose, in_flight=in_flight, drafts=drafts)

@@ -103,6 +103,28 @@ MUTANTS = (
         tests=("test_engine_stress.py",),
         sole=True,
     ),
+    _lossy(
+        "suite-thinking-ends-a-token-late",
+        "sampling parameters",
+        apply=edited(
+            "vllm.v1.sample.thinking_budget_state:ThinkingBudgetStateHolder._update_think_state",
+            (
+                "and total_thinking_tokens > state[",
+                "and total_thinking_tokens > 1 + state[",
+            ),
+        ),
+        tests=("test_engine_features.py",),
+    ),
+    _lossy(
+        "suite-raw-logprobs-are-processed",
+        "log-probabilities",
+        apply=edited(
+            "vllm.v1.sample.rejection_sampler:RejectionSampler.forward",
+            ("if not self.is_processed_logprobs_mode:", "if False:"),
+        ),
+        tests=("test_engine_logprobs.py",),
+        sole=True,
+    ),
     _suite(
         "suite-drafts-counted-twice",
         "counters",
