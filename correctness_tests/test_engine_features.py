@@ -155,9 +155,9 @@ def test_thinking_that_begins_within_a_window(
     """Every new line begins thinking. By the known fault it goes on where its budget is spent."""
     requests = thinking(standard, begins=())
     control, found = answers(engines, requests, rule, "scripted+lines", "none+lines")
-    (end,) = engines["none"].tokenize(["."])[0][2:-2]
+    end = engines["none"].tokenize(["."])[0][2:-2]
     for output, place in zip(control.outputs, parted(control, found), strict=True):
-        if place is not None and output.completions[0].token_ids[place] != end:
+        if place is not None and output.completions[0].token_ids[place : place + 1] != end:
             raise AnotherFault(f"{output.request_id}: parted at {place}, where no thinking ends")
     assert differences(control, found) == ()
 
@@ -180,15 +180,14 @@ def thinking(
 def parted(control: ProbeResult, found: ProbeResult) -> list[int | None]:
     """Index of the first token of each output that is another than the control's."""
     return [
-        next(
-            (i for i, (a, b) in enumerate(zip_longest(ours, theirs)) if a != b),
-            None,
-        )
-        for ours, theirs in (
-            (o.completions[0].token_ids, f.completions[0].token_ids)
-            for o, f in zip(control.outputs, found.outputs, strict=True)
-        )
+        first_difference(ours.completions[0].token_ids, theirs.completions[0].token_ids)
+        for ours, theirs in zip(control.outputs, found.outputs, strict=True)
     ]
+
+
+def first_difference(ours: Sequence[int], theirs: Sequence[int]) -> int | None:
+    pairs = enumerate(zip_longest(ours, theirs))
+    return next((index for index, (a, b) in pairs if a != b), None)
 
 
 @pytest.mark.slow
