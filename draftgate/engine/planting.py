@@ -95,7 +95,8 @@ def _prolonged(step: Callable[[], Any], share: float) -> Callable[[], Any]:
         begun = time.perf_counter()
         output = step()
         ended = time.perf_counter()
-        while time.perf_counter() - ended < share * (ended - begun):
+        until = ended + share * (ended - begun)
+        while time.perf_counter() < until:
             pass
         return output
 
