@@ -87,6 +87,14 @@ class Drawing(Protocol):
         """The numbers [draws] that acceptance tests use; ``seeds`` and ``positions``: int64."""
 
 
+@runtime_checkable
+class Chunking(Protocol):
+    """A runner that verifies a large batch part by part, for want of memory."""
+
+    def in_chunks_of(self, rows: int) -> Sampler:
+        """This sampler, verifying at most ``rows`` rows of logits, or one request, at once."""
+
+
 class Repairable(Protocol):
     """A sampler with a known defect that tests of everything else must step over."""
 
@@ -144,6 +152,7 @@ _LOADERS: Mapping[str, Callable[[], Sampler]] = {
 
 __all__ = [
     "BoolArray",
+    "Chunking",
     "Drawing",
     "Kernels",
     "Repairable",

@@ -14,6 +14,7 @@ import numpy as np
 from draftgate.lossless.batch import Batch, FloatArray, IntArray
 from draftgate.lossless.law import Verification
 from draftgate.lossless.samplers import SamplerError
+from draftgate.lossless.v2_chunks import given_chunks
 from draftgate.lossless.v2_numbers import given_choices, given_noise, given_uniforms
 from draftgate.lossless.v2_rejections import reachable, rejecting_steps
 from draftgate.lossless.v2_step import FIRST_POSITION, Step, expanded, slots_of, step_of
@@ -27,10 +28,24 @@ class V2Sampler:
 
     longest_window: int | None = None
 
-    def __init__(self, name: str, verification: Verification, scale: float = 1.0) -> None:
-        """SamplerError where this vLLM has no Triton kernels in this process."""
+    def __init__(
+        self,
+        name: str,
+        verification: Verification,
+        scale: float = 1.0,
+        chunk_rows: int | None = None,
+    ) -> None:
+        """``chunk_rows``: most rows of logits that are verified at once (None: as vLLM decides).
+
+        SamplerError where this vLLM has no Triton kernels in this process.
+        """
         self.name, self.verification, self.scale = name, verification, scale
+        self._chunk_rows = chunk_rows
         self._check()
+
+    def in_chunks_of(self, rows: int) -> V2Sampler:
+        """See `Chunking.in_chunks_of`."""
+        return V2Sampler(self.name, self.verification, self.scale, chunk_rows=rows)
 
     def as_installed(self) -> V2Sampler:
         """The sampler itself: nothing is repaired."""
@@ -56,9 +71,9 @@ class V2Sampler:
         if step.inputs.num_draft_tokens == 0:
             output = step.sampler(step.logits, step.inputs)
         else:
-            output = self._rejection_sampler(batch, step)(
-                step.logits, step.inputs, step.draft_logits
-            )
+            verify = self._rejection_sampler(batch, step)
+            with given_chunks(self._chunk_rows):
+                output = verify(step.logits, step.inputs, step.draft_logits)
         sampled = _padded(output.sampled_token_ids, output.num_sampled)
         if logprobs is None:
             return sampled, None

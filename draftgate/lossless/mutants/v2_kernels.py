@@ -1,4 +1,4 @@
-"""Faults of the V2 runner's kernels."""
+"""Faults of the V2 runner's kernels, and of what calls them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ _GUMBEL = "vllm.v1.worker.gpu.sample.gumbel"
 _VERIFY = f"{_HOME}:_rejection_kernel"
 _RESAMPLE = f"{_HOME}:_resample_kernel"
 _PROBABILITIES = f"{_HOME}:_compute_global_logprobs_and_logsumexp"
+_CHUNKS = "vllm.v1.worker.gpu.spec_decode.rejection_sampler:RejectionSampler._verify_in_chunks"
 _NOISE = f"{_GUMBEL}:gumbel_noised_argmax"
 
 _lossy = partial(
@@ -22,6 +23,7 @@ _lossy = partial(
     tests=("test_verification.py",),
 )
 _streams = partial(_lossy, kind="random numbers", tests=("test_draft_streams.py",))
+_chunks = partial(_lossy, tests=("test_chunks.py",), sole=True)
 _block = partial(_lossy, where="v2-block-interpreted")
 
 
@@ -157,6 +159,24 @@ MUTANTS = (
             ("cur_req_first_pos + spec_offset + 1", "cur_req_first_pos + spec_offset"),
         ),
         tests=("test_history.py",),
+    ),
+    _chunks(
+        "v2-chunk-with-the-parameters-of-the-first",
+        "rows",
+        apply=edited(
+            _CHUNKS,
+            (
+                "input_batch.expanded_idx_mapping[lo:hi]",
+                "input_batch.expanded_idx_mapping[: hi - lo]",
+            ),
+        ),
+    ),
+    _chunks(
+        "v2-chunk-with-the-logprobs-of-the-first",
+        "log-probabilities",
+        apply=edited(
+            _CHUNKS, ("use_processed_logits else logits[lo:hi]", "False else logits[: hi - lo]")
+        ),
     ),
     _block(
         "v2-block-threshold-too-low",
