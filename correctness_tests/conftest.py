@@ -21,9 +21,11 @@ from engines import IN_FLIGHT, MAX_TOKENS, Engines
 from hypothesis import Phase, settings
 
 from draftgate.engine import Sampling
+from draftgate.lossless import pit
 from draftgate.lossless.channels import Channel, LawRefuted
 from draftgate.lossless.equality import Text
 from draftgate.lossless.goodness import detectable
+from draftgate.lossless.pit import Calibration
 from draftgate.lossless.samplers import DEFAULT, Sampler, chosen, load_sampler
 from draftgate.lossless.significance import ALPHA, Ledger
 from draftgate.lossless.views import View
@@ -117,7 +119,19 @@ def follows(ledger: Ledger) -> Callable[..., None]:
         found = view.goodness()
         smallest = detectable(found.draws, ALPHA, found.freedom, power=0.99)
         print(f"{name}: {found}; {smallest:.2g} of total variation would be found")
-        if not ledger.accepts(name, found):
+        if not ledger.accepts(name, found.p_bound):
             raise LawRefuted(f"{name}: {found}", channel)
+
+    return check
+
+
+@pytest.fixture(scope="session")
+def calibrated(ledger: Ledger) -> Callable[[str, Calibration], None]:
+    """Asserts that sampled text follows the target, at the suite's error rate."""
+
+    def check(name: str, found: Calibration) -> None:
+        smallest = pit.detectable(found.tokens, ALPHA)
+        print(f"{name}: {found}; here {smallest:.3f}")
+        assert ledger.accepts(name, found.p), f"{name}: {found}"
 
     return check

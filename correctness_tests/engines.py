@@ -72,6 +72,12 @@ THINKING_BEGINS = 7
 REASONING = {"thinking": ("#", "."), "phrase": ("#", "</think>"), "lines": ("\n", ".")}
 ENGINE_ARGS: Mapping[str, Mapping[str, Any]] = {
     "stress": STRESS,
+    "thinks-first": {
+        "structured_outputs_config": {
+            "reasoning_parser": "testbed",
+            "reasoning_parser_plugin": str(Path(__file__).with_name("thinking_parser.py")),
+        }
+    },
     **{
         mode: {"reasoning_config": {"reasoning_start_str": begin, "reasoning_end_str": end}}
         for mode, (begin, end) in REASONING.items()

@@ -8,9 +8,9 @@ are rejected while others are not.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import zip_longest
 
 import pytest
+from drafting import accepts_some
 from engines import IN_FLIGHT, THINKING_BEGINS, Engines, K
 
 from draftgate.engine import (
@@ -23,9 +23,15 @@ from draftgate.engine import (
     Sampling,
 )
 from draftgate.engine.probe import ProbeOutput
+from draftgate.engine.records import first_difference
 from draftgate.lossless.channels import AnotherFault
 from draftgate.lossless.equality import Text
-from draftgate.lossless.features import FEATURES, LEAST_LENGTH_AT_END, REFUSED
+from draftgate.lossless.features import (
+    FEATURES,
+    LEAST_LENGTH_AT_END,
+    NAMED_LOGPROBS,
+    REFUSED,
+)
 from draftgate.lossless.known_issues import known_issue
 from draftgate.lossless.probe_equality import differences
 
@@ -58,8 +64,7 @@ def check(
     """Compare with standard decoding."""
     standard, found = answers(engines, requests, rule, engine, control)
     assert differences(standard, found) == ()
-    assert found.counters is not None
-    assert found.counters.accepted_tokens > 0
+    accepts_some(found.counters)
 
 
 def answers(
@@ -108,9 +113,7 @@ def test_least_length_that_ends_where_the_text_does(engines: Engines, standard: 
     for length in range(1, K + 1):
         plan = drafts.model_copy(update={"length": length})
         found = engines["scripted"].probe(probe.model_copy(update={"drafts": plan}))
-        assert found.counters is not None
-        if not found.counters.accepted_tokens:
-            raise AnotherFault(f"no draft was accepted: {found.counters}", "acceptance")
+        accepts_some(found.counters, AnotherFault)
         wrong += [o for o in map(ended_late, control.outputs, found.outputs) if o is not None]
     assert not any(wrong)
 
@@ -127,10 +130,56 @@ def ended_late(control: ProbeOutput, found: ProbeOutput) -> bool | None:
     return True
 
 
+@known_issue("L15", "v1-engine")
+def test_logprobs_of_named_tokens(engines: Engines, standard: list[Text]) -> None:
+    """By the known fault none are reported to a request that asks for no others."""
+    requests = NAMED_LOGPROBS(standard)
+    control, found = answers(engines, requests, "oracle", "scripted", "none")
+    accepts_some(found.counters, AnotherFault)
+    bare = found.model_copy(update={"outputs": tuple(map(without_logprobs, found.outputs))})
+    for ours, theirs in zip(control.outputs, bare.outputs, strict=True):
+        if without_logprobs(ours) != theirs:
+            raise AnotherFault(f"{ours.request_id}: another text")
+    assert differences(control, found) == ()
+
+
+@known_issue("L15", "v1-engine")
+def test_logprobs_of_named_tokens_beside_others(engines: Engines, standard: list[Text]) -> None:
+    """By the known fault the engine dies of a request that asks for the best ones as well."""
+    named, *others = NAMED_LOGPROBS(standard)[1:4]
+    both = named.sampling.model_copy(update={"logprob_token_ids": (5, 9, 18), "logprobs": 3})
+    requests = (named.model_copy(update={"sampling": both}), *others)
+    try:
+        control, found = answers(engines, requests, "oracle", "scripted", "none")
+    except EngineError as error:
+        if "shape mismatch" not in str(error):
+            raise AnotherFault(str(error)) from error
+        raise AssertionError("no answer, and no engine any more") from error
+    assert differences(control, found) == ()
+
+
+def without_logprobs(output: ProbeOutput) -> ProbeOutput:
+    completions = tuple(c.model_copy(update={"logprobs": None}) for c in output.completions)
+    return output.model_copy(update={"completions": completions})
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_thinking_budget(engines: Engines, standard: list[Text], rule: str) -> None:
     """Thinking begins with the reply, and one token ends it at each place of a window."""
     check(engines, thinking(standard), rule, "scripted+thinking", "none+thinking")
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("feature", ["choice", "regex"])
+def test_grammar_that_begins_behind_the_thinking(
+    engines: Engines, standard: list[Text], feature: str, rule: str
+) -> None:
+    """The full stop that ends it stands in the middle of a window, which is bound from there on."""
+    requests = tuple(
+        request.model_copy(update={"prompt": (*request.prompt, THINKING_BEGINS)})
+        for request in FEATURES[feature](standard)
+    )
+    check(engines, requests, rule, "scripted+thinks-first", "none+thinks-first")
 
 
 @known_issue("L13", "v1-engine")
@@ -168,19 +217,13 @@ def check_but_for(
     ``known``: of a request, what standard decoding wrote, and the index where the texts part.
     """
     control, found = answers(engines, requests, rule, f"scripted+{mode}", f"none+{mode}")
-    if found.counters is None or not found.counters.accepted_tokens:
-        raise AnotherFault(f"no draft was accepted: {found.counters}", "acceptance")
+    accepts_some(found.counters, AnotherFault)
     for request, ours, theirs in zip(requests, control.outputs, found.outputs, strict=True):
         written = ours.completions[0].token_ids
         place = first_difference(written, theirs.completions[0].token_ids)
         if place is not None and not known(request, written, place):
             raise AnotherFault(f"{request.request_id}: parted at {place} of {written}")
     assert differences(control, found) == ()
-
-
-def first_difference(ours: Sequence[int], theirs: Sequence[int]) -> int | None:
-    pairs = enumerate(zip_longest(ours, theirs))
-    return next((index for index, (a, b) in pairs if a != b), None)
 
 
 def thinking(

@@ -12,6 +12,7 @@ from itertools import repeat
 
 import numpy as np
 import pytest
+from drafting import accepts_some
 from engines import HOT, MAX_MODEL_LEN, MAX_TOKENS, Engines
 
 from draftgate.engine import (
@@ -40,6 +41,8 @@ from draftgate.lossless.whole_engine import (
 )
 from draftgate.testbed.corpus import evaluation
 
+Calibrated = Callable[[str, Calibration], None]
+
 TOKENS = 200  # of each request, past its end
 RAGGED = DraftPlan(rule="ragged")
 SAMPLED = Sampling(temperature=HOT, max_tokens=TOKENS, ignore_eos=True)
@@ -63,20 +66,23 @@ def calibration(
         drafts=drafts,
     )
     found = sampled_calibration(texts, engines["none"], temperature=temperature)
-    print(variant, found)
-    if result.counters is not None and not result.counters.accepted_tokens:
-        raise LawRefuted(f"no draft was accepted: {result.counters}", "acceptance")
+    if variant != "none":
+        accepts_some(result.counters)
     return found
 
 
 @pytest.mark.parametrize("temperature", [HOT, 1.0])
 def test_scripted_drafts(
-    engines: Engines, prompts: Prompts, standard: list[Text], temperature: float
+    engines: Engines,
+    prompts: Prompts,
+    standard: list[Text],
+    temperature: float,
+    calibrated: Calibrated,
 ) -> None:
     """Windows of all lengths in one batch, of right, wrong and improbable tokens."""
     plan = RAGGED.model_copy(update={"recordings": recordings(standard)})
     found = calibration(engines, "scripted", prompts * 2, plan, temperature)
-    assert found.accepted, str(found)
+    calibrated(f"scripted at {temperature}", found)
 
 
 @pytest.mark.parametrize(
@@ -89,13 +95,15 @@ def test_scripted_drafts(
     ],
 )
 def test_trained_and_training_free_proposers(
-    engines: Engines, prompts: Prompts, variant: str
+    engines: Engines, prompts: Prompts, variant: str, calibrated: Calibrated
 ) -> None:
     found = calibration(engines, variant, prompts * 2, temperature=HOT)
-    assert found.accepted, str(found)
+    calibrated(variant, found)
 
 
-def test_drawn_drafts_beside_chunks_of_prompts(engines: Engines, prompts: Prompts) -> None:
+def test_drawn_drafts_beside_chunks_of_prompts(
+    engines: Engines, prompts: Prompts, calibrated: Calibrated
+) -> None:
     """Rows that draft stand between rows that do not yet, and requests start over.
 
     Without seeds, because of L11.
@@ -105,15 +113,14 @@ def test_drawn_drafts_beside_chunks_of_prompts(engines: Engines, prompts: Prompt
         engine, prompts * 2, temperature=HOT, tokens=TOKENS, in_flight=8, seeded=False
     )
     assert result.preemptions > 0
-    assert result.counters is not None
-    assert result.counters.accepted_tokens > 0
+    accepts_some(result.counters)
     found = sampled_calibration(texts, engines["none"], temperature=HOT)
-    assert found.accepted, str(found)
+    calibrated("chunks", found)
 
 
 @pytest.mark.parametrize("variant", ["scripted", "draft_model-sampling"])
 def test_greedy_requests_beside_sampled_ones(
-    engines: Engines, prompts: Prompts, standard: list[Text], variant: str
+    engines: Engines, prompts: Prompts, standard: list[Text], variant: str, calibrated: Calibrated
 ) -> None:
     """Each kind is verified by its own rule in the rows of one batch."""
     scripted = RAGGED.model_copy(update={"recordings": recordings(standard)})
@@ -127,20 +134,22 @@ def test_greedy_requests_beside_sampled_ones(
     equality = greedy_equality(standard, texts[::2], engines["none"], max_model_len=MAX_MODEL_LEN)
     assert equality.holds, str(equality)
     found = sampled_calibration(texts[1::2], engines["none"], temperature=HOT)
-    assert found.accepted, str(found)
+    calibrated(variant, found)
 
 
 @pytest.mark.slow
-def test_standard_decoding_passes_its_own_test(engines: Engines, prompts: Prompts) -> None:
+def test_standard_decoding_passes_its_own_test(
+    engines: Engines, prompts: Prompts, calibrated: Calibrated
+) -> None:
     found = calibration(engines, "none", prompts * 2, temperature=HOT)
-    assert found.accepted, str(found)
+    calibrated("none", found)
 
 
 @known_issue("L1")
-def test_installed_engine(engines: Engines, prompts: Prompts) -> None:
+def test_installed_engine(engines: Engines, prompts: Prompts, calibrated: Calibrated) -> None:
     """What a user of this vLLM gets, without the repair that the other tests run with."""
     found = calibration(engines, "scripted+installed", prompts * 2, RAGGED, temperature=0.6)
-    assert found.accepted, str(found)
+    calibrated("installed", found)
 
 
 @pytest.mark.parametrize("variant", ["scripted", "eagle3"])
@@ -259,8 +268,7 @@ def test_drawn_drafts_of_requests_that_change_rows(
     written = [
         output.completions[0].token_ids for output in found.outputs if "moved" in output.request_id
     ]
-    assert found.counters is not None
-    assert found.counters.accepted_tokens > 0
+    accepts_some(found.counters)
     chosen = [second for before, second in written if before == space]
     assert len(chosen) > 450  # a space is all but sure
     counts = [chosen.count(digit) for digit in digits]

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from engines import ENGINE_ARGS, HOT, THINKING_BEGINS, Engines
+from drafting import accepts_some
+from engines import ENGINE_ARGS, HOT, STRESS, THINKING_BEGINS, Engines
 
 from draftgate.engine import (
     EngineHost,
@@ -26,8 +27,10 @@ from draftgate.engine import (
 )
 from draftgate.engine.records import RoundRecord
 from draftgate.lossless.equality import Text
-from draftgate.lossless.features import FEATURES, LEAST_LENGTH_AT_END
+from draftgate.lossless.features import FEATURES, LEAST_LENGTH_AT_END, NAMED_LOGPROBS
+from draftgate.lossless.known_issues import known_issue
 from draftgate.lossless.mutants.hook import planted
+from draftgate.lossless.pit import Calibration
 from draftgate.lossless.probe_equality import differences
 from draftgate.lossless.runners import interpreted_v2
 from draftgate.lossless.whole_engine import sampled, sampled_calibration
@@ -42,6 +45,8 @@ SAMPLING = "draft_model-k3"  # of the first target
 RATES = [0.8, 0.5, 0.2]
 V2_FEATURES = {**FEATURES, "least-length-at-end": LEAST_LENGTH_AT_END}
 SHORT_FEATURES = ("min-tokens-beyond-end", "frequency-penalty", "bad-words", "logprobs", "regex")
+# 320 tokens with the head's layer: two requests of 160 fit, four do not.
+TIGHT_LENGTH, TIGHT_KV_CACHE_GIB = 160, 0.0037
 PATIENT = Timeouts(request=1800)  # a probe is silent until its end
 DRAFTING = [
     pytest.param(target, variant.name, id=f"{target.name}-{variant.name}", marks=marks)
@@ -51,6 +56,7 @@ DRAFTING = [
     for marks in [() if f"{target.name}/{variant.name}" == SHORT else (pytest.mark.slow,)]
 ]
 Run = Callable[..., RoundRecord]
+Calibrated = Callable[[str, Calibration], None]
 
 
 def prompts(count: int) -> tuple[RoundPrompt, ...]:
@@ -104,17 +110,19 @@ def test_greedy_text_is_that_of_standard_decoding_and_of_v1(
     control = run(spec_of(target, "none", runner="v1"), request)
     assert texts(v2) == texts(control)
     assert texts(v1) == texts(control)
-    assert v2.counters is not None
-    assert v2.counters.accepted_tokens > 0
+    accepts_some(v2.counters)
+
+
+def v2_spec(**engine_args: object) -> EngineSpec:
+    """The short run's variant on the V2 runner."""
+    spec = interpreted_v2(spec_of(PROFILE.targets[0], SHORT.partition("/")[2]))
+    return spec.model_copy(update={"engine_args": {**spec.engine_args, **engine_args}})
 
 
 @pytest.fixture(scope="module")
 def v2(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineHost]:
     """The short run's variant, resident."""
-    spec = interpreted_v2(spec_of(PROFILE.targets[0], SHORT.partition("/")[2]))
-    thinking = {**spec.engine_args, **ENGINE_ARGS["phrase"]}
-    spec = spec.model_copy(update={"engine_args": thinking})
-    logs = tmp_path_factory.mktemp("v2")
+    spec, logs = v2_spec(**ENGINE_ARGS["phrase"]), tmp_path_factory.mktemp("v2")
     with EngineHost(spec, label="v2", log_dir=logs, timeouts=PATIENT) as host:
         yield host
 
@@ -129,8 +137,7 @@ def test_feature(engines: Engines, standard: list[Text], v2: EngineHost, feature
     probe = Probe(requests=V2_FEATURES[feature](shortest[:4]), in_flight=3)
     found = v2.probe(probe)
     assert differences(engines["none"].probe(probe), found) == ()
-    assert found.counters is not None
-    assert found.counters.accepted_tokens > 0
+    accepts_some(found.counters)
 
 
 def test_thinking_budget(engines: Engines, standard: list[Text], v2: EngineHost) -> None:
@@ -147,14 +154,67 @@ def test_thinking_budget(engines: Engines, standard: list[Text], v2: EngineHost)
     probe = Probe(requests=requests, in_flight=2)
     found = v2.probe(probe)
     assert differences(engines["none+phrase"].probe(probe), found) == ()
-    assert found.counters is not None
-    assert found.counters.accepted_tokens > 0
+    accepts_some(found.counters)
+
+
+@pytest.mark.slow
+@known_issue("L15", "v2-engine")
+def test_logprobs_of_named_tokens(engines: Engines, standard: list[Text], v2: EngineHost) -> None:
+    shortest = sorted(standard, key=lambda text: len(text.prompt + text.output))
+    probe = Probe(requests=NAMED_LOGPROBS(shortest[:4]), in_flight=3)
+    assert differences(engines["none"].probe(probe), v2.probe(probe)) == ()
+
+
+@pytest.mark.slow
+def test_thinking_that_begins_within_a_window(
+    engines: Engines, standard: list[Text], tmp_path: Path
+) -> None:
+    """Every new line begins thinking."""
+    spec = v2_spec(**ENGINE_ARGS["lines"])
+    requests = tuple(
+        ProbeRequest(
+            request_id=text.name,
+            prompt=text.prompt,
+            sampling=Sampling(max_tokens=48, thinking_token_budget=index),
+        )
+        for index, text in enumerate(standard)
+    )
+    probe = Probe(requests=requests, in_flight=4)
+    with EngineHost(spec, label="lines", log_dir=tmp_path, timeouts=PATIENT) as host:
+        found = host.probe(probe)
+    assert differences(engines["none+lines"].probe(probe), found) == ()
+    accepts_some(found.counters)
+
+
+@pytest.mark.slow
+def test_preemption_and_chunked_prefill(
+    engines: Engines, standard: list[Text], tmp_path: Path
+) -> None:
+    """Prompts in pieces, and too little KV cache for the batch."""
+    sampling = Sampling(max_tokens=60, ignore_eos=True)
+    requests = tuple(
+        ProbeRequest(request_id=text.name, prompt=text.prompt[-80:], sampling=sampling)
+        for text in standard[:5]
+    )
+    probe = Probe(requests=requests, in_flight=4)
+    spec = v2_spec(**STRESS).model_copy(
+        update={"max_model_len": TIGHT_LENGTH, "kv_cache_gib": TIGHT_KV_CACHE_GIB}
+    )
+    with EngineHost(spec, label="stress", log_dir=tmp_path, timeouts=PATIENT) as host:
+        found = host.probe(probe)
+    assert differences(engines["none"].probe(probe), found) == ()
+    assert found.preemptions > 0
+    accepts_some(found.counters)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("drafts", ["greedy", "probabilistic"])
 @pytest.mark.parametrize("verification", ["standard", "block"])
-def test_sampled_text_follows_the_target(tmp_path: Path, verification: str, drafts: str) -> None:
+def test_sampled_text_follows_the_target(
+    tmp_path: Path, calibrated: Calibrated, verification: str, drafts: str
+) -> None:
+    """Coarsely, for want of tokens: it prints what it would find. L10 is too small for it, and is
+    held to its law in `test_draft_streams.py`."""
     methods = {"rejection_sample_method": verification, "draft_sample_method": drafts}
     sampling = spec_of(
         PROFILE.targets[0], SAMPLING, speculative_config=config_of(SAMPLING) | methods
@@ -171,8 +231,7 @@ def test_sampled_text_follows_the_target(tmp_path: Path, verification: str, draf
         named = [(p.prompt_id, ids) for p, ids in zip(chosen, token_ids, strict=True)]
         texts, _ = sampled(engine, named, temperature=HOT, tokens=100, in_flight=4)
         found = sampled_calibration(texts, target, temperature=HOT)
-    print(verification, drafts, found)
-    assert found.accepted, str(found)
+    calibrated(f"{verification}, {drafts} drafts", found)
 
 
 @pytest.mark.slow

@@ -6,62 +6,16 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from batches import batches, examples, single, with_drafts
-from hypothesis import assume, given
+from batches import batches, examples, single
+from expected import assert_accepted, assert_matched, assert_recovered, expected_acceptance
+from hypothesis import given
 from hypothesis import strategies as st
 
-from draftgate.lossless import reference
-from draftgate.lossless.batch import Batch, FloatArray, Sampling
-from draftgate.lossless.constraints import softmax
+from draftgate.lossless.batch import Batch, Sampling
 from draftgate.lossless.samplers import Kernels
 from draftgate.lossless.v1 import V1Sampler
 
 SEEDS = st.integers(0, 2**32)
-MARGIN = 1e-5  # a uniform this close to p / q may fall on either side in float32
-ROUNDING = 2e-6  # of a probability in float32, computed as an exponential of a difference
-BLOCK_MARGIN = 1e-4  # block verification divides small numbers
-
-
-def probabilities(batch: Batch) -> FloatArray:
-    return softmax(batch.logits[batch.target_rows])
-
-
-def per_request(batch: Batch) -> list[tuple[tuple[int, ...], FloatArray, FloatArray | None]]:
-    targets = reference.rows_of(batch, probabilities(batch))
-    proposals = (
-        [None] * len(targets)
-        if batch.proposal is None
-        else reference.rows_of(batch, batch.proposal)
-    )
-    return list(zip(batch.windows(), targets, proposals, strict=True))
-
-
-def can_reach(window: tuple[int, ...], p: FloatArray, i: int) -> bool:
-    """Whether the drafts before ``i`` can all be accepted."""
-    return all(draft >= 0 and p[j, draft] > 0 for j, draft in enumerate(window[:i]))
-
-
-def expected_acceptance(
-    sampler: Kernels,
-    batch: Batch,
-    bonus: np.ndarray,
-    uniforms: np.ndarray,
-    recovered: np.ndarray,
-) -> np.ndarray:
-    parts = zip(
-        per_request(batch),
-        reference.rows_of(batch, uniforms),
-        reference.rows_of(batch, recovered),
-        bonus,
-        strict=True,
-    )
-    outputs = [
-        reference.emitted(
-            window, reference.accepted_drafts(window, p, q, u, sampler.verification), r, int(b)
-        )
-        for (window, p, q), u, r, b in parts
-    ]
-    return reference.padded(outputs, int(batch.lengths.max()) + 1)
 
 
 @given(batch=batches(temperatures=(1.0, 0.6)), seed=SEEDS)
@@ -69,18 +23,7 @@ def expected_acceptance(
 def test_accepted_drafts_are_those_the_uniforms_ask_for(
     sampler: Kernels, batch: Batch, seed: int
 ) -> None:
-    rng = np.random.default_rng(seed)
-    uniforms = rng.random(len(batch.drafts))
-    recovered = rng.integers(0, batch.vocab, len(batch.drafts)).astype(np.int32)
-    bonus = rng.integers(0, batch.vocab, len(batch.lengths)).astype(np.int32)
-    for (window, p, q), luck in zip(
-        per_request(batch), reference.rows_of(batch, uniforms), strict=True
-    ):
-        limits = reference.thresholds(window, p, q, sampler.verification)
-        margin = BLOCK_MARGIN if sampler.verification == "block" else MARGIN
-        assume((np.abs(np.array(limits) - luck[: len(limits)]) > margin).all())
-    expected = expected_acceptance(sampler, batch, bonus, uniforms, recovered)
-    np.testing.assert_array_equal(sampler.accept(batch, bonus, uniforms, recovered), expected)
+    assert_accepted(sampler, batch, np.random.default_rng(seed))
 
 
 @pytest.mark.parametrize("luck", [0.45, 0.7], ids=["own-row-accepts", "own-row-rejects"])
@@ -125,42 +68,12 @@ def test_a_residual_is_weighed_by_the_prefix_before_it(sampler: Kernels) -> None
     assert sampler.recover(batch, flat)[1] == expected
 
 
-def assert_recovered(sampler: Kernels, batch: Batch, inverse: FloatArray) -> None:
-    """``inverse``: one over the exponential noise, a row a request."""
-    recovered = reference.rows_of(batch, sampler.recover(batch, inverse))
-    for (window, p, q), row, tokens in zip(per_request(batch), inverse, recovered, strict=True):
-        joints = reference.joint_ratios(window, p, q)
-        for i, draft in enumerate(window):
-            if tokens[i] == -1:
-                assert not can_reach(window, p, i)
-                continue
-            proposal = None if q is None else q[i]
-            joint = joints[i] if sampler.verification == "block" else 1.0
-            scores = reference.recovery_scores(p[i], proposal, draft, row, joint)
-            assert 0 <= tokens[i] < batch.vocab
-            # p - q is known to rounding, which the noise multiplies.
-            best = (scores - ROUNDING * row).max() * (1 - MARGIN)
-            assert scores[tokens[i]] + ROUNDING * row[tokens[i]] >= best
-
-
 @given(batch=batches(temperatures=(0.0,)), seed=SEEDS)
 @examples(200)
 def test_greedy_takes_the_argmax_up_to_the_first_difference(
     sampler: Kernels, batch: Batch, seed: int
 ) -> None:
-    rng = np.random.default_rng(seed)
-    bonus = rng.integers(0, batch.vocab, len(batch.lengths)).astype(np.int32)
-    choices = batch.logits[batch.target_rows].argmax(axis=1)
-    drafts = np.where(rng.random(len(choices)) < 0.7, choices, batch.drafts)
-    batch = with_drafts(batch, drafts)
-    outputs = [
-        reference.matching_output(window, tuple(map(int, row)), int(b))
-        for window, row, b in zip(
-            batch.windows(), reference.rows_of(batch, choices), bonus, strict=True
-        )
-    ]
-    expected = reference.padded(outputs, int(batch.lengths.max()) + 1)
-    np.testing.assert_array_equal(sampler.match(batch, bonus), expected)
+    assert_matched(sampler, batch, np.random.default_rng(seed))
 
 
 @pytest.mark.parametrize("certain", [False, True], ids=["with-q", "certain"])

@@ -40,6 +40,7 @@ class Sampling(Record):
     logit_bias: dict[int, float] | None = None
     allowed_token_ids: tuple[int, ...] | None = None
     logprobs: int | None = None
+    logprob_token_ids: tuple[int, ...] | None = None
     prompt_logprobs: int | None = None
     thinking_token_budget: int | None = None
     regex: str | None = None

@@ -15,7 +15,7 @@ from draftgate.engine import EngineHost, EngineInfo, EngineSpec, Sampling
 from draftgate.engine.probe import ProbeResult
 from draftgate.engine.records import SpecCounters
 from draftgate.lossless.equality import TOLERANCE, Equality, Parting, Text
-from draftgate.lossless.known_issues import load_known_issues
+from draftgate.lossless.known_issues import load_known_issues, places_of_engine
 from draftgate.lossless.pit import Calibration, detectable
 from draftgate.lossless.whole_engine import (
     Prompts,
@@ -107,6 +107,7 @@ def examine(
     with EngineHost(question.suspect, label="suspect", log_dir=log_dir) as engine:
         info = engine.info
         prompts = _fitting(engine, question, info.max_model_len)
+        on_progress(f"{len(prompts)} of {len(question.prompts)} prompts leave room for the output")
         found, probed = _greedy(engine, prompts, question)
         on_progress(f"speculative decoding: {_count(found)} greedy tokens")
         drawn = _sampled(engine, prompts, question)
@@ -159,9 +160,14 @@ def _known_issues(finding: Finding) -> list[str]:
     """Defects of this vLLM that may explain a verdict, where it is bad and nothing was repaired."""
     if finding.lossless or finding.question.suspect.hooks:
         return []
-    sampler = "v1-native" if finding.info.platform == "cpu" else finding.info.runner
-    issues = load_known_issues().values()
-    return [issue.reason for issue in issues if issue.applies(finding.info.vllm, sampler)]
+    info, config = finding.info, finding.question.suspect.speculative_config or {}
+    verification = config.get("rejection_sample_method", "standard")
+    places = places_of_engine(info.runner, info.platform, verification)
+    return [
+        issue.reason
+        for issue in load_known_issues().values()
+        if any(issue.applies(info.vllm, place) for place in places)
+    ]
 
 
 def _fitting(engine: EngineHost, question: Question, max_model_len: int) -> Prompts:

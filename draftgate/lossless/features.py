@@ -52,6 +52,44 @@ def _stop_string(*, included: bool) -> Feature:
     return lambda texts: _each(texts, choose)
 
 
+def _stop_strings(texts: Sequence[Text]) -> tuple[ProbeRequest, ...]:
+    """Two pieces of a window, the later one named first: the text's order decides."""
+
+    def choose(_index: int, text: Text) -> Sampling:
+        middle = len(text.shown) // 2
+        pieces = text.shown[middle + 3 : middle + 6], text.shown[middle : middle + 3]
+        return Sampling(max_tokens=MAX_TOKENS, stop=tuple(filter(None, pieces)) or ("\n",))
+
+    return _each(texts, choose)
+
+
+def _stop_string_too_early(texts: Sequence[Text]) -> tuple[ProbeRequest, ...]:
+    """A piece from the middle, and least lengths that end before, within and behind it."""
+    return tuple(
+        ProbeRequest(
+            request_id=f"{text.name} from {least}",
+            prompt=text.prompt,
+            sampling=Sampling(
+                max_tokens=max(MAX_TOKENS, len(text.output)),
+                min_tokens=least,
+                stop=(text.shown[len(text.shown) // 2 :][:3] or "\n",),
+            ),
+        )
+        for text in texts
+        for least in range(len(text.output) // 2, len(text.output) // 2 + 6)
+        if least < len(text.output) - 1  # a later end is forbidden, which is another feature
+    )
+
+
+def _stop_string_with_logprobs(texts: Sequence[Text]) -> tuple[ProbeRequest, ...]:
+    """Tokens that are cut off take their log-probabilities with them."""
+    asked = {"logprobs": 2}
+    return tuple(
+        request.model_copy(update={"sampling": request.sampling.model_copy(update=asked)})
+        for request in _stop_string(included=False)(texts)
+    )
+
+
 def _stop_token(texts: Sequence[Text]) -> tuple[ProbeRequest, ...]:
     return _each(
         texts,
@@ -130,6 +168,9 @@ FEATURES: Mapping[str, Feature] = {
     "plain": _same(),
     "stop-string": _stop_string(included=False),
     "stop-string-included": _stop_string(included=True),
+    "stop-strings": _stop_strings,
+    "stop-string-too-early": _stop_string_too_early,
+    "stop-string-with-logprobs": _stop_string_with_logprobs,
     "stop-token": _stop_token,
     "max-tokens": _every_length,
     "ignore-eos": _same(ignore_eos=True),
@@ -162,6 +203,9 @@ REFUSED: Mapping[str, Feature] = {
     "logit-bias": _same(logit_bias={5: -100.0}),
     "min-p": _same(temperature=1.0, min_p=0.2),
 }
+
+# Log-probabilities of tokens that the request names (L15).
+NAMED_LOGPROBS: Feature = _mixed(logprob_token_ids=(5, 9, 18))
 
 # Where the natural end must come as a bonus token, so it must not be forbidden on that row (L3).
 LEAST_LENGTH_AT_END: Feature = _least_length(0)

@@ -49,6 +49,18 @@ class KnownIssue(BaseModel):
         return f"known issue {self.id}{upstream}: {self.title}; see {self.finding}"
 
 
+def places_of_engine(runner: str | None, platform: str, verification: str) -> tuple[str, ...]:
+    """Where the registry lists the defects of a whole engine: its own, and its sampler's.
+
+    ``runner``: ``v1`` or ``v2``; ``verification``: vLLM's ``rejection_sample_method``.
+    """
+    sampler = {
+        "v1": "v1-native" if platform == "cpu" else "v1-interpreted",
+        "v2": "v2-block-interpreted" if verification == "block" else "v2-interpreted",
+    }
+    return (f"{runner}-engine", sampler[runner]) if runner in sampler else ()
+
+
 def load_known_issues(text: str | None = None) -> dict[str, KnownIssue]:
     """The registry by id. ``text``: TOML to read instead of the shipped file.
 

@@ -2,15 +2,13 @@
 
 A run of the whole suite reports a distribution wrong that is right with probability at most
 `FAMILY_ERROR`. Each of at most `TESTS` tests gets an equal part (Bonferroni), and its bound is
-proven for any number of draws (`goodness`), so the statement needs no independence and no
+proven for any number of draws (`goodness`, `pit`), so the statement needs no independence and no
 approximation. A run that spends more tests than planned fails (`Ledger.close`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-
-from draftgate.lossless.goodness import Goodness
 
 FAMILY_ERROR = 1e-6
 TESTS = 2000
@@ -26,11 +24,11 @@ class Ledger:
     smallest: float = 1.0
     rejected: list[str] = field(default_factory=list)
 
-    def accepts(self, name: str, found: Goodness) -> bool:
-        """Spend one test on ``found``; False where the law is refuted."""
+    def accepts(self, name: str, p: float) -> bool:
+        """Spend one test, whose p is at most ``p``; False where the law is refuted."""
         self.spent += 1
-        self.smallest = min(self.smallest, found.p_bound)
-        if found.p_bound > ALPHA:
+        self.smallest = min(self.smallest, p)
+        if p > ALPHA:
             return True
         self.rejected.append(name)
         return False

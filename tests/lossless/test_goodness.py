@@ -109,10 +109,10 @@ def test_ledger_divides_the_error_and_counts():
     fair, unfair = np.array([50, 50]), np.array([100, 0])
     half = np.array([0.5, 0.5])
     assert pytest.approx(FAMILY_ERROR) == ALPHA * TESTS
-    assert ledger.accepts("fair", goodness(fair, half))
-    assert not ledger.accepts("unfair", goodness(unfair, half))
+    assert ledger.accepts("fair", goodness(fair, half).p_bound)
+    assert not ledger.accepts("unfair", goodness(unfair, half).p_bound)
     assert ledger.rejected == ["unfair"]
     ledger.close()
-    ledger.accepts("one more", goodness(fair, half))
+    ledger.accepts("one more", goodness(fair, half).p_bound)
     with pytest.raises(AssertionError, match="3 statistical tests"):
         ledger.close()

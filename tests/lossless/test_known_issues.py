@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from draftgate.lossless import known_issues
-from draftgate.lossless.known_issues import known_issue, load_known_issues
+from draftgate.lossless.known_issues import known_issue, load_known_issues, places_of_engine
 from draftgate.lossless.samplers import VARIABLE, SamplerError, load_sampler
 
 ENTRY = """
@@ -38,6 +38,27 @@ def test_each_shipped_issue_has_a_finding_with_a_reproducer():
 )
 def test_issue_applies_to_its_versions_and_samplers(version, sampler, applies):
     assert load_known_issues(ENTRY)["L9"].applies(version, sampler) is applies
+
+
+@pytest.mark.parametrize(
+    ("runner", "platform", "verification", "some"),
+    [
+        ("v1", "cpu", "standard", {"L1", "L3", "L9"}),
+        ("v1", "cuda", "standard", {"L3", "L9", "L12"}),
+        ("v2", "cuda", "standard", {"L12", "L15"}),
+        ("v2", "cuda", "block", {"L10", "L12", "L15"}),
+        ("unknown", "cuda", "standard", set()),
+    ],
+)
+def test_an_engine_has_the_defects_of_its_runner_and_of_its_sampler(
+    runner, platform, verification, some
+):
+    places = places_of_engine(runner, platform, verification)
+    issues = load_known_issues().values()
+    found = {i.id for i in issues if any(i.applies("0.32.0", place) for place in places)}
+    assert some <= found
+    assert ("L10" in found) == ("L10" in some)
+    assert ("L1" in found) == ("L1" in some)
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,8 @@ def lossless(
     prompts: Annotated[
         str,
         typer.Option(
-            metavar="FILE|NAME", help="A .txt or .jsonl file, or the name of a mini workload."
+            metavar="FILE|NAME",
+            help='A .txt file, a .jsonl file with {"prompt": ...} a line, or a mini workload.',
         ),
     ] = "sharegpt",
     count: Annotated[int, typer.Option(min=1, help="Prompts at most.")] = 32,
@@ -69,9 +70,10 @@ def lossless(
 ) -> int:
     """Compare speculative decoding with standard decoding, on any model and variant.
 
-    Greedy output must be equal token by token; where it is not, the target itself says whether the
-    token is as likely as its own choice (a near-tie). Sampled output must be distributed as the
-    target's own, by the probability integral transform of every token.
+    Prompts are users' messages, put into the target's chat template; those that leave no room for
+    the output are left out. Greedy output must be equal token by token; where it is not, the target
+    itself says whether the token is as likely as its own choice (a near-tie). Sampled output must
+    be distributed as the target's own, by the probability integral transform of every token.
 
     The record is {verdict, requests, tokens, identical, near_ties, divergences, pit_p, details}.
     Exit codes: 0 lossless, 1 tool or usage error, 2 not lossless, 3 undecided: nothing speaks
@@ -80,7 +82,7 @@ def lossless(
     \b
     Examples:
       draftgate lossless --model testbed:llama-tiny --speculative-config
-        '{"method": "ngram", "num_speculative_tokens": 3, "prompt_lookup_max": 4}'
+        '{"method": "ngram", "num_speculative_tokens": 3, "prompt_lookup_max": 4}' --repaired
       draftgate lossless --model meta-llama/Llama-3.1-8B-Instruct --speculative-config
         '{"method": "eagle3", "model": "yuhuili/EAGLE3-LLaMA3.1-Instruct-8B",
           "num_speculative_tokens": 3}' --prompts my-prompts.jsonl --temperature 0.7

@@ -37,8 +37,9 @@ UNEXPECTED = 2
 
 def mutants(
     subset: Annotated[
-        Subset, typer.Option(help="Which: `modules` has one for each test module.")
-    ] = Subset.QUICK,
+        Subset | None,
+        typer.Option(help="Which: `modules` has one for each test module. Default: quick."),
+    ] = None,
     only: Annotated[
         list[str] | None, typer.Option(metavar="ID", help="These, or those that begin so.")
     ] = None,
@@ -75,7 +76,7 @@ def mutants(
     """
     from draftgate.lossless.mutants.catalogue import chosen
 
-    selected = chosen(subset, only or ())
+    selected = chosen(subset or (Subset.ALL if listed else Subset.QUICK), only or ())
     if listed:
         emit([_listed(mutant) for mutant in selected], _LISTED, output)
         return 0

@@ -20,6 +20,13 @@ _NGRAM = "vllm.v1.spec_decode.ngram_proposer:NgramProposer.propose"
 HEAD = "vllm.v1.spec_decode.llm_base_proposer:SpecDecodeBaseProposer.propose"
 _COUNTERS = "vllm.v1.spec_decode.metrics:SpecDecodingStats.observe_draft"
 
+BONUS_COUNTED_AS_ACCEPTED = edited(
+    _COUNTERS,
+    (
+        "self.num_accepted_tokens += num_accepted_tokens",
+        "self.num_accepted_tokens += num_accepted_tokens + 1",
+    ),
+)
 DRAFTS_COUNTED_TWICE = edited(_COUNTERS, ("self.num_drafts += 1", "self.num_drafts += 2"))
 
 _ngram = partial(Mutant, where="engine/ngram-k3")
@@ -204,13 +211,7 @@ MUTANTS = (
     ),
     _counter(
         "engine-bonus-counted-as-accepted",
-        apply=edited(
-            _COUNTERS,
-            (
-                "self.num_accepted_tokens += num_accepted_tokens",
-                "self.num_accepted_tokens += num_accepted_tokens + 1",
-            ),
-        ),
+        apply=BONUS_COUNTED_AS_ACCEPTED,
         source="vllm#39359",
     ),
     _counter(

@@ -11,7 +11,12 @@ from functools import partial
 from typing import Any
 
 from draftgate.lossless.mutants.edits import edited, wrapped
-from draftgate.lossless.mutants.engine_faults import DRAFTS_COUNTED_TWICE, HEAD, SCHEDULER
+from draftgate.lossless.mutants.engine_faults import (
+    BONUS_COUNTED_AS_ACCEPTED,
+    DRAFTS_COUNTED_TWICE,
+    HEAD,
+    SCHEDULER,
+)
 from draftgate.lossless.mutants.mutant import ENGINES, Mutant
 
 _SCHEDULING = SCHEDULER.partition(":")[0]
@@ -116,6 +121,19 @@ MUTANTS = (
         tests=("test_engine_features.py",),
     ),
     _lossy(
+        "suite-grammar-waits-for-the-next-window",
+        "sampling parameters",
+        apply=edited(
+            "vllm.v1.structured_output:StructuredOutputManager._get_constraint_bounds",
+            (
+                "return ConstraintBounds(i + 1, i + 1)",
+                "return ConstraintBounds(num_spec_tokens + 1, num_spec_tokens + 1)",
+            ),
+        ),
+        tests=("test_engine_features.py",),
+        source="vllm#36138",
+    ),
+    _lossy(
         "suite-raw-logprobs-are-processed",
         "log-probabilities",
         apply=edited(
@@ -132,6 +150,14 @@ MUTANTS = (
         apply=DRAFTS_COUNTED_TWICE,
         tests=("test_engine_accounting.py",),
         sole=True,
+    ),
+    _suite(
+        "suite-bonus-counted-as-accepted",
+        "counters",
+        expected_channel="metric",
+        apply=BONUS_COUNTED_AS_ACCEPTED,
+        tests=("test_engine_accounting.py",),
+        source="vllm#39359",
     ),
     _lossy(
         "suite-v2-rejected-drafts-stay-computed",

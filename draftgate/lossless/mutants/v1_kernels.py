@@ -28,6 +28,13 @@ MUTANTS = (
         source="vllm#46533, vllm#50939",
     ),
     _lossy(
+        "v1-kernel-recovers-within-the-block",
+        "residual",
+        apply=edited(_RECOVER, ("recovered_id = v + local_id", "recovered_id = local_id")),
+        tests=("test_wide_vocabulary.py",),
+        sole=True,
+    ),
+    _lossy(
         "v1-kernel-squares-the-uniform",
         "acceptance test",
         apply=edited(_RANDOM, (">= uniform_prob\n", ">= uniform_prob * uniform_prob\n")),

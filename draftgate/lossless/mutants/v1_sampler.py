@@ -163,6 +163,16 @@ MUTANTS = (
         ),
     ),
     _lossy(
+        "v1-missing-proposal-is-anothers",
+        "rows",
+        apply=edited(
+            "vllm.v1.worker.gpu_model_runner:GPUModelRunner._get_spec_decode_draft_probs",
+            ("row_by_req_id.get(req_id)", "row_by_req_id.get(req_id, 0)"),
+        ),
+        tests=("test_draft_rows.py",),
+        sole=True,
+    ),
+    _lossy(
         "v1-placeholder-read-as-token-0",
         "placeholders",
         apply=edited(

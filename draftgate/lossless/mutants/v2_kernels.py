@@ -23,7 +23,8 @@ _lossy = partial(
     tests=("test_verification.py",),
 )
 _streams = partial(_lossy, kind="random numbers", tests=("test_draft_streams.py",))
-_chunks = partial(_lossy, tests=("test_chunks.py",), sole=True)
+_chunks = partial(_lossy, tests=("test_chunks.py",))
+_wide = partial(_lossy, tests=("test_wide_vocabulary.py",))
 _block = partial(_lossy, where="v2-block-interpreted")
 
 
@@ -160,6 +161,32 @@ MUTANTS = (
         ),
         tests=("test_history.py",),
     ),
+    _wide(
+        "v2-blocks-weigh-alike",
+        "acceptance test",
+        apply=edited(
+            f"{_HOME}:_compute_global_logsumexp",
+            ("tl.sum(sumexps * tl.exp(maxes - global_max))", "tl.sum(sumexps)"),
+        ),
+    ),
+    _wide(
+        "v2-greedy-choice-within-its-block",
+        "greedy",
+        apply=edited(
+            f"{_HOME}:_compute_local_logits_stats_kernel",
+            ("token_id = block_idx * BLOCK_SIZE + idx", "token_id = idx"),
+        ),
+    ),
+    _wide(
+        "v2-recovered-within-its-block",
+        "residual",
+        apply=edited(_RESAMPLE, ("token_id = block_idx * BLOCK_SIZE + idx", "token_id = idx")),
+    ),
+    _chunks(
+        "v2-chunk-with-the-drafts-of-the-first",
+        "text history",
+        apply=edited(_CHUNKS, ("   draft_sampled[lo:hi],", "   draft_sampled,")),
+    ),
     _chunks(
         "v2-chunk-with-the-parameters-of-the-first",
         "rows",
@@ -170,6 +197,7 @@ MUTANTS = (
                 "input_batch.expanded_idx_mapping[: hi - lo]",
             ),
         ),
+        sole=True,
     ),
     _chunks(
         "v2-chunk-with-the-logprobs-of-the-first",
