@@ -2,25 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from draftgate.analysis.across_requests import autocorrelation, burstiness, spread
 from draftgate.analysis.errors import TraceError
-from draftgate.analysis.rates import acceptance_length
+from draftgate.analysis.rates import acceptance_length, length_matched
 from draftgate.analysis.steps import Steps, measured_steps, trace_steps
 from draftgate.analysis.traces import Trace
-from draftgate.measure.record import Block
+from draftgate.measure.record import Measurement
 
 
-def measured_summary(block: Block) -> dict[str, Any] | None:
-    """Of a cell; None where nothing was drafted."""
-    subject = block.subject
-    if not subject.k:
-        return None
-    variant = subject.variant
-    steps = measured_steps(block.rounds[0])
-    return _summary(subject.cell, variant, steps, subject.k + 1)
+def cell_summaries(cells: Iterable[Measurement]) -> Iterator[dict[str, Any]]:
+    """Of each cell that drafts, from the steps that its engine took."""
+    for block in (cell.draftgate for cell in cells):
+        if k := block.subject.k:
+            steps = measured_steps(block.rounds[0])
+            yield _summary(block.subject.cell, block.subject.variant, steps, k + 1)
+
+
+def matched_summaries(
+    cells: Iterable[Measurement], others: Iterable[Measurement]
+) -> Iterator[dict[str, Any]]:
+    """Of each cell that drafts and that ``others`` have, over the stretch of output that both have.
+
+    `rates.length_matched` says why. ``half_width``: as in `cell_summaries`.
+    """
+    beside = {other.draftgate.subject.cell: other.draftgate.rounds[0] for other in others}
+    for block in (cell.draftgate for cell in cells):
+        other = beside.get(block.subject.cell)
+        if other is None or not block.subject.k:
+            continue
+        found = length_matched(measured_steps(block.rounds[0]), measured_steps(other))
+        if found is not None:
+            yield {
+                "source": block.subject.cell,
+                "variant": block.subject.variant,
+                "prompts": found.prompts,
+                "tokens": found.tokens,
+                "acceptance_length": _rounded(found.first.value),
+                "half_width": _rounded(found.first.half_width),
+                "against": _rounded(found.second.value),
+                "against_half_width": _rounded(found.second.half_width),
+            }
 
 
 def trace_summaries(trace: Trace) -> Iterator[dict[str, Any]]:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from draftgate.analysis.steps import Steps
+from draftgate.analysis.steps import Steps, measured_steps
 from draftgate.analysis.traces import BoolArray, FloatArray
 from draftgate.analysis.within_request import heat_map
+from draftgate.engine.records import RoundRecord
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +27,7 @@ class Difference:
 class Shared:
     """Output tokens that came from drafts of both variants, of one alone, or of neither.
 
-    ``requests``: with the same output length in both; others cannot be compared token by token.
+    ``requests``: with the same output in both; others cannot be compared token by token.
     """
 
     first: str
@@ -65,8 +66,8 @@ def from_drafts(steps: Steps) -> BoolArray:
     return flags
 
 
-def shared(variants: Mapping[str, Sequence[Steps]]) -> tuple[Shared, ...]:
-    """Every pair of ``variants``, each once, in their order; all of one workload."""
+def shared(variants: Mapping[str, RoundRecord]) -> tuple[Shared, ...]:
+    """Every pair of ``variants``, each once, in their order: rounds over the same prompts."""
     names = list(variants)
     return tuple(
         _shared(first, variants[first], second, variants[second])
@@ -75,14 +76,16 @@ def shared(variants: Mapping[str, Sequence[Steps]]) -> tuple[Shared, ...]:
     )
 
 
-def _shared(
-    first: str, first_steps: Sequence[Steps], second: str, second_steps: Sequence[Steps]
-) -> Shared:
-    other = {steps.request_id: steps for steps in second_steps}
+def _shared(first: str, first_round: RoundRecord, second: str, second_round: RoundRecord) -> Shared:
+    other = {steps.request_id: steps for steps in measured_steps(second_round)}
+    ours, theirs = (
+        {request.prompt_id: request.output_token_ids for request in reversed(side.requests)}
+        for side in (first_round, second_round)
+    )
     pairs = [
-        (from_drafts(steps), from_drafts(match))
-        for steps in first_steps
-        if (match := other.get(steps.request_id)) and match.output_tokens == steps.output_tokens
+        (from_drafts(steps), from_drafts(other[steps.request_id]))
+        for steps in measured_steps(first_round)
+        if ours[steps.request_id] == theirs.get(steps.request_id)
     ]
     a, b = (np.concatenate([np.zeros(0, bool), *(pair[side] for pair in pairs)]) for side in (0, 1))
     return Shared(

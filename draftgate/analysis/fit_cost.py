@@ -29,12 +29,16 @@ _KNEE = 0.05  # relative error beyond which a step counts less
 
 @dataclass(frozen=True)
 class StagedCell:
-    """Stage times of one cell; ``proposer`` is None and ``k`` 0 for standard decoding."""
+    """Stage times of one cell; ``proposer`` is None and ``k`` 0 for standard decoding.
+
+    ``steps``: of ``rounds`` rounds, one after another.
+    """
 
     name: str
     proposer: str | None
     k: int
     steps: StageSteps
+    rounds: int = 1
 
 
 def staged_cell(measurement: Measurement) -> StagedCell | None:
@@ -42,8 +46,9 @@ def staged_cell(measurement: Measurement) -> StagedCell | None:
     block = measurement.draftgate
     if block.stages is None:
         return None
-    subject = block.subject
-    return StagedCell(subject.cell, subject.proposer, subject.k, block.stages.steps)
+    subject, stages = block.subject, block.stages
+    rounds = len(stages.round_steps) or 1  # older records do not tell: one
+    return StagedCell(subject.cell, subject.proposer, subject.k, stages.steps, rounds)
 
 
 @dataclass(frozen=True)
@@ -134,7 +139,7 @@ def predicted_step_s(model: CostModel, cell: StagedCell) -> float:
 
 
 def predicted_round_s(model: CostModel, cell: StagedCell) -> float:
-    """Seconds of all steps: those that decode by ``model``, those that read prompts as measured.
+    """Seconds of a round: steps that decode by ``model``, those that read prompts as measured.
 
     Raises:
         CostModelError: as `predicted_step_s`.
@@ -142,7 +147,7 @@ def predicted_round_s(model: CostModel, cell: StagedCell) -> float:
     rows = range(len(cell.steps.step_ms))
     decode = [row for row in rows if step_class(cell.steps, row) == "decode"]
     reading = sum(cell.steps.step_ms) - sum(cell.steps.step_ms[row] for row in decode)
-    return reading / 1000 + len(decode) * predicted_step_s(model, cell)
+    return (reading / 1000 + len(decode) * predicted_step_s(model, cell)) / cell.rounds
 
 
 def measured_step_s(cell: StagedCell) -> float:

@@ -7,13 +7,12 @@ recorded k; what a draft from another position would have yielded is a lower bou
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from draftgate.analysis.accounting import COMBINED
 from draftgate.analysis.choices import Accounting, Batches
 from draftgate.analysis.measured_trace import entries
 from draftgate.analysis.policies import Fixed, Oracle, Policy
@@ -56,11 +55,6 @@ def combined_bounds(first: Block, second: Block, setup: Setup) -> list[dict[str,
             positions, "combine", Oracle(), replace(setup, accounting=accounting), k
         )
     ]
-
-
-def can_combine(methods: Sequence[str]) -> bool:
-    """Whether both proposers of a combination are among ``methods``."""
-    return set(COMBINED) <= set(methods)
 
 
 def _records(

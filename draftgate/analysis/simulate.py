@@ -147,8 +147,11 @@ def _sampled(trace: Trace, setup: Setup) -> Trace:
 
 
 def _positions(trace: Trace, proposer: str, setup: Setup) -> Positions:
-    """The paper reads the entry before the one meant; only its own batches keep that."""
-    lag = setup.batches is Batches.REPLICATED
+    """The paper reads the entry before the one meant; only its own batches of its own traces keep
+    that: a record of ours holds the steps taken, and its first entry is the prefill's.
+    """
+    recorded = any(request.step_starts is not None for request in trace.requests)
+    lag = setup.batches is Batches.REPLICATED and not recorded
     prompts = [request.prompt_tokens for request in trace.requests]
     if proposer == "combine":
         first, second = (trace.acceptance_of(name) for name in COMBINED)

@@ -19,21 +19,23 @@ from draftgate.engine.records import RequestRecord, RoundRecord
 class Steps:
     """The S decode steps of one request; the prefill is none.
 
-    ``position`` (S): output tokens generated before. ``emitted`` (S): accepted drafts and one, also
-    those behind EOS, which the engine cuts. ``drafted`` (S): 0 where nothing was drafted or the
-    engine kept no record of it.
+    ``position`` (S): output tokens generated before. ``returned`` (S): tokens of the output that
+    came of the step. ``emitted`` (S): accepted drafts and one, also those behind EOS, which the
+    engine cuts from what it returns. ``drafted`` (S): 0 where nothing was drafted or the engine
+    kept no record of it.
     """
 
     request_id: str
     output_tokens: int
     position: IntArray
+    returned: IntArray
     emitted: IntArray
     drafted: IntArray
 
     @property
     def tokens_per_step(self) -> float | None:
-        """Mean of ``emitted``; None without a step."""
-        return float(self.emitted.mean()) if len(self.emitted) else None
+        """Mean of ``returned``; None without a step."""
+        return float(self.returned.mean()) if len(self.returned) else None
 
     def taken(self, chosen: BoolArray) -> Steps:
         """The same with the ``chosen`` (S) steps only."""
@@ -41,6 +43,7 @@ class Steps:
             self.request_id,
             self.output_tokens,
             self.position[chosen],
+            self.returned[chosen],
             self.emitted[chosen],
             self.drafted[chosen],
         )
@@ -60,6 +63,7 @@ def trace_steps(trace: Trace, proposer: str) -> tuple[Steps, ...]:
             len(entries),
             np.arange(1, len(entries), dtype=np.int64),
             entries[1:],
+            entries[1:],
             np.full(max(len(entries) - 1, 0), trace.cap, dtype=np.int64),
         )
         for request, entries in zip(trace.requests, trace.acceptance_of(proposer), strict=True)
@@ -75,6 +79,7 @@ def _measured(request: RequestRecord) -> Steps:
         request.prompt_id,
         len(request.output_token_ids),
         np.cumsum(returned)[:-1],
+        returned[1:],
         emitted,
         np.array(list(_drafted(emitted.tolist(), request)), dtype=np.int64),
     )

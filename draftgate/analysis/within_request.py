@@ -9,15 +9,12 @@ import numpy as np
 
 from draftgate.analysis.clusters import Ratio, ratio
 from draftgate.analysis.steps import Steps
-from draftgate.analysis.traces import FloatArray, IntArray
+from draftgate.analysis.traces import FloatArray
 
 
 @dataclass(frozen=True)
 class Bin:
-    """Tokens per step of the steps that start in [``low``, ``high``).
-
-    Positions are output tokens, or shares of the output, by the function that made it.
-    """
+    """Tokens per step of the steps that start in [``low``, ``high``), shares of the output."""
 
     low: float
     high: float
@@ -26,48 +23,27 @@ class Bin:
 
 def by_relative_position(requests: Sequence[Steps], bins: int = 10) -> tuple[Bin, ...]:
     """Tokens per step by share of the output generated; bins without a step are left out."""
-    placed = [_relative_bin(steps, bins) for steps in requests]
-    return _curve(requests, placed, bins, 1 / bins)
-
-
-def by_position(requests: Sequence[Steps], width: int = 32) -> tuple[Bin, ...]:
-    """Tokens per step by number of output tokens generated, in bins of ``width`` tokens.
-
-    Late bins hold the long requests only: compare them with the relative curve.
-    """
-    placed = [steps.position // width for steps in requests]
-    bins = max((int(places.max()) + 1 for places in placed if len(places)), default=0)
-    return _curve(requests, placed, bins, width)
+    if not requests:
+        return ()
+    tokens, counts = _table(requests, bins)
+    found = (ratio(tokens[:, i], counts[:, i]) for i in range(bins))
+    return tuple(Bin(i / bins, (i + 1) / bins, r) for i, r in enumerate(found) if r is not None)
 
 
 def heat_map(requests: Sequence[Steps], bins: int = 20) -> FloatArray:
     """Tokens per step by request and relative position, (R, ``bins``); NaN without a step."""
-    rows = [_sums(steps, _relative_bin(steps, bins), bins) for steps in requests]
-    emitted, counts = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
+    tokens, counts = _table(requests, bins)
     means: FloatArray = np.divide(
-        emitted, counts, out=np.full((len(rows), bins), np.nan), where=counts > 0
+        tokens, counts, out=np.full(tokens.shape, np.nan), where=counts > 0
     )
     return means
 
 
-def _relative_bin(steps: Steps, bins: int) -> IntArray:
-    return np.minimum(steps.position * bins // max(steps.output_tokens, 1), bins - 1)
-
-
-def _sums(steps: Steps, places: IntArray, bins: int) -> tuple[FloatArray, FloatArray]:
-    """Tokens emitted and steps, by bin."""
-    return (
-        np.bincount(places, steps.emitted, bins).astype(float),
-        np.bincount(places, minlength=bins).astype(float),
-    )
-
-
-def _curve(
-    requests: Sequence[Steps], placed: Sequence[IntArray], bins: int, width: float
-) -> tuple[Bin, ...]:
-    if not requests or not bins:
-        return ()
-    rows = [_sums(steps, places, bins) for steps, places in zip(requests, placed, strict=True)]
-    emitted, counts = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
-    found = (ratio(emitted[:, i], counts[:, i]) for i in range(bins))
-    return tuple(Bin(i * width, (i + 1) * width, r) for i, r in enumerate(found) if r is not None)
+def _table(requests: Sequence[Steps], bins: int) -> tuple[FloatArray, FloatArray]:
+    """Tokens returned and steps, each by request and relative position, (R, ``bins``)."""
+    tokens, counts = np.zeros((2, len(requests), bins))
+    for row, steps in enumerate(requests):
+        places = np.minimum(steps.position * bins // max(steps.output_tokens, 1), bins - 1)
+        tokens[row] = np.bincount(places, steps.returned, bins)
+        counts[row] = np.bincount(places, minlength=bins)
+    return tokens, counts

@@ -12,7 +12,11 @@ from typing import Annotated, Any
 
 import typer
 
+from draftgate.reporting.clean import clean
+
 Record = Mapping[str, Any]
+
+_LONGEST = 2000  # characters of a table's cell: far longer than any id or reason
 
 
 class Format(StrEnum):
@@ -78,4 +82,5 @@ def _line(cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int]
 
 
 def _text(value: Any) -> str:
-    return "" if value is None else str(value)
+    """On one line; names come from files that anyone may have written."""
+    return "" if value is None else clean(value, _LONGEST)

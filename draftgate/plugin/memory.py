@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from draftgate.analysis.memory import Footprint, MemoryModelError, footprint
+from draftgate.analysis.memory import DTYPE_BYTES, Footprint, MemoryModelError, footprint
 from draftgate.engine.models import read_config
 from draftgate.verdict.exact import judge_exact
 from draftgate.verdict.kinds import VerdictKind
@@ -23,6 +23,7 @@ def judge_memory(cell: Cell, memory: EngineMemory | None) -> Verdict:
         if memory is None:
             raise MemoryModelError("the engine did not report its memory")
         expected = expected_footprint(cell.scenario, memory.kv_cache_dtype)
+        weights = _weights(expected, memory)
     except MemoryModelError as error:
         value = None if memory is None else memory.kv_bytes_per_token
         why = f"not compared: {error}"
@@ -36,20 +37,36 @@ def judge_memory(cell: Cell, memory: EngineMemory | None) -> Verdict:
         counts=counts,
         higher_is_better=None,
         unit="B",
-        cause=f"by config.json: target {expected.kv_target} B, draft {expected.kv_draft} B",
+        cause=(
+            f"by config.json: target {expected.kv_target} B, draft {expected.kv_draft} B; {weights}"
+        ),
     )
 
 
-def expected_footprint(scenario: Scenario, dtype: str) -> Footprint:
-    """Memory of a scenario's models by their configs; raises MemoryModelError."""
+def expected_footprint(scenario: Scenario, kv_dtype: str) -> Footprint:
+    """Memory of a scenario's models by their configs; raises MemoryModelError.
+
+    Weights are counted in the target's type, in that of the cache where it is the checkpoint's.
+    """
     target, variant = scenario.target, scenario.variant
     return footprint(
         _config(target.model, target.revision),
         variant.method,
         _draft_config(variant),
-        dtype,
+        target.dtype if target.dtype in DTYPE_BYTES else kv_dtype,
+        kv_dtype=kv_dtype,
         tensor_parallel_size=target.tensor_parallel_size,
     )
+
+
+def _weights(expected: Footprint, memory: EngineMemory) -> str:
+    """Told, not judged: kernels pad, fuse and repack weights."""
+    by_config = (
+        f"weights of target and draft {expected.weights_target} and {expected.weights_draft} B"
+    )
+    if memory.weight_bytes is None:
+        return by_config
+    return f"{by_config}, the engine holds {memory.weight_bytes} B"
 
 
 def _draft_config(variant: Variant) -> dict[str, Any] | None:

@@ -25,6 +25,29 @@ def test_runs_and_traces_stand_in_one_table(tmp_path, write_lines, capsys) -> No
     assert run(["acceptance", str(folder)]) == 0
 
 
+def test_a_cell_s_file_says_what_its_run_says(tmp_path, capsys) -> None:
+    """As a trace it would have a step at every token."""
+    folder = write_run(tmp_path / "run", small_run())
+    file = folder / "cells" / "tiny-eagle3-k3-gsm8k-bs1.json"
+    assert run(["acceptance", str(file), str(folder), "--format", "json"]) == 0
+    alone, *of_run = json.loads(capsys.readouterr().out)
+    assert alone in of_run
+
+
+def test_two_runs_are_matched_by_length(tmp_path, capsys) -> None:
+    folders = [str(write_run(tmp_path / name, small_run())) for name in "ab"]
+    assert run(["acceptance", folders[0], "--against", folders[1], "--format", "json"]) == 0
+    records = json.loads(capsys.readouterr().out)
+    assert len(records) == 6
+    assert all(r["acceptance_length"] == r["against"] for r in records)
+
+
+def test_profiles_of_two_runs_would_overwrite_each_other(tmp_path, capsys) -> None:
+    folders = [str(write_run(tmp_path / name, small_run())) for name in "ab"]
+    assert run(["acceptance", *folders, "--profiles", str(tmp_path / "out")]) == 1
+    assert "give the folder of one run" in capsys.readouterr().err
+
+
 def test_profiles_are_written_one_a_scenario(tmp_path, capsys) -> None:
     folder = write_run(tmp_path / "run", small_run())
     out = tmp_path / "profiles"

@@ -13,6 +13,8 @@ from run_examples import cell, small_run, write_run
 
 from draftgate.analysis.advice import AdviceError, advise, break_even
 from draftgate.cli.main import run
+from draftgate.verdict.kinds import VerdictKind
+from draftgate.verdict.verdict import Verdict
 
 
 def test_the_fastest_variant_is_advised_with_its_margin() -> None:
@@ -105,6 +107,25 @@ def test_the_command_prints_flat_records(tmp_path, capsys) -> None:
     assert [row["best"] for row in rows] == [r["best"] for r in records]
     assert run(["advise", str(folder)]) == 0
     assert "gsm8k at batch 1: eagle3-k3 yields" in capsys.readouterr().out
+
+
+def test_a_variant_that_is_not_sound_is_not_advised_without_a_word(tmp_path, capsys) -> None:
+    best = "tiny/eagle3-k3/gsm8k/bs1"
+
+    def advised(kind: VerdictKind) -> tuple[str, str]:
+        red = Verdict(best, "outputs_equal_control", kind, evidence="3 of 4 outputs differ")
+        folder = write_run(tmp_path / kind, small_run(), [red])
+        assert run(["advise", str(folder), "--format", "json"]) == 0
+        said = capsys.readouterr()
+        [record] = [
+            r for r in json.loads(said.out) if (r["workload"], r["batch_size"]) == ("gsm8k", 1)
+        ]
+        return record["best"], said.err
+
+    name, told = advised(VerdictKind.REGRESSED)
+    assert name == "eagle3-k3"
+    assert f"REGRESSED {best} outputs_equal_control" in told
+    assert advised(VerdictKind.INVALID)[0] != "eagle3-k3"
 
 
 def test_the_command_names_what_is_wrong_with_a_folder(tmp_path, capsys) -> None:

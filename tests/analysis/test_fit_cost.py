@@ -110,6 +110,12 @@ def test_a_round_is_predicted_in_whole_but_for_steps_that_read_prompts():
     assert predicted_round_s(slower, reading) == pytest.approx(whole + 39, rel=1e-3)
 
 
+def test_a_cell_of_two_rounds_takes_as_long_as_one_of_them():
+    one = cell("eagle3", 3, 4)
+    two = replace(one, steps=StageSteps.joined([one.steps, one.steps]), rounds=2)
+    assert predicted_round_s(TRUE, two) == pytest.approx(predicted_round_s(TRUE, one))
+
+
 seconds = st.floats(1e-6, 1e-2)
 
 

@@ -21,7 +21,8 @@ def write_cell(folder: Path, target: str, proposer: str | None, k: int, size: in
     block = measured.draftgate
     scenario = f"{target}/{proposer}-k{k}" if proposer else f"{target}/none"
     name = f"{scenario}/gsm8k/bs{size}"
-    subject = block.subject.model_copy(update={"cell": name, "scenario": scenario, "k": k})
+    named = {"cell": name, "scenario": scenario, "k": k, "batch_size": size}
+    subject = block.subject.model_copy(update=named)
     stages = block.stages.model_copy(update={"steps": cell(proposer, k, size).steps})
     block = block.model_copy(update={"subject": subject, "stages": stages})
     path = folder / "cells" / (name.replace("/", "-") + ".json")
@@ -47,6 +48,22 @@ def test_it_writes_a_model_that_simulate_takes_and_prints_flat_records(results, 
     model = load_cost_model(str(out))
     assert model.name == "tiny"
     assert set(model.drafts) == {"eagle3", "ngram"}
+
+
+def test_one_batch_size_is_told(results, capsys):
+    files = [str(path) for path in (results / "cells").glob("*bs4.json")]
+    assert run(["fit-cost", *files, "--format", "csv"]) == 0
+    assert "one batch size" in capsys.readouterr().err
+
+
+def test_cells_of_two_machines_are_no_model(results, capsys):
+    path = next((results / "cells").glob("*bs4.json"))
+    measured = Measurement.read(path)
+    block = measured.draftgate
+    other = block.model_copy(update={"machine": block.machine.model_copy(update={"key": "other"})})
+    measured.model_copy(update={"draftgate": other}).write(path)
+    assert run(["fit-cost", str(results)]) == 1
+    assert "give runs of one" in capsys.readouterr().err
 
 
 def test_files_of_cells_are_taken_as_well(results, capsys):

@@ -7,10 +7,13 @@ from datetime import UTC, datetime
 
 import pytest
 
+from draftgate.analysis.choices import Batches
+from draftgate.analysis.cost import CostModel, DraftCost, TargetCost
 from draftgate.analysis.errors import TraceError
 from draftgate.analysis.open_trace import open_trace, trace_paths
 from draftgate.analysis.policies import Fixed, Oracle
 from draftgate.analysis.positions import single
+from draftgate.analysis.simulate import Setup, simulate
 from draftgate.analysis.walk import walk_memoryless
 from draftgate.cli.main import run
 from draftgate.engine.records import RequestRecord, RoundRecord, SpecCounters
@@ -99,6 +102,20 @@ def test_the_recorded_path_comes_back(tmp_path) -> None:
     for policy in (Fixed(3), Oracle()):
         walk = walk_memoryless(found, policy)
         assert found.gain[walk.position].tolist() == [3, 1, 4, 1]
+
+
+def test_simulated_the_recorded_k_takes_the_steps_that_were_taken(tmp_path) -> None:
+    """In the paper's batches as well, which read its traces one entry early."""
+    write(tmp_path / "cell.json", k=3)
+    trace = open_trace(tmp_path / "cell.json")
+    costs = CostModel(  # a step costs 1, so that the speed-up is tokens per step
+        "steps", TargetCost(per_kv_token_s=0.0, per_batched_token_s=0.0, fixed_s=1.0), 0.0,
+        {"eagle3": DraftCost()},
+    )  # fmt: skip
+    for batches in Batches:
+        setup = Setup(cost=costs, batch_sizes=(1,), batches=batches)
+        [record] = simulate(trace, "eagle3", [Fixed(3)], setup)
+        assert record["speedup"] == pytest.approx((1 + 9) / (1 + 4), rel=1e-3)
 
 
 def test_the_control_has_tokens_and_no_acceptance(tmp_path) -> None:

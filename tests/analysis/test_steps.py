@@ -12,7 +12,7 @@ from trace_examples import request, trace
 from draftgate.analysis.across_requests import autocorrelation, burstiness, per_request, spread
 from draftgate.analysis.rates import acceptance_length, length_matched, position_rates
 from draftgate.analysis.steps import Steps, measured_steps, trace_steps
-from draftgate.analysis.within_request import by_position, by_relative_position, heat_map
+from draftgate.analysis.within_request import by_relative_position, heat_map
 from draftgate.measure import metrics
 
 ROUNDS = rounds_and_k(min_k=1)
@@ -23,7 +23,7 @@ def steps(emitted: list[int], k: int = 3, name: str = "r") -> Steps:
     counts = np.array(emitted, dtype=np.int64)
     position = np.cumsum([1, *emitted])[:-1]
     drafted = np.full(len(counts), k)
-    return Steps(name, 1 + int(counts.sum()), position, counts, drafted)
+    return Steps(name, 1 + int(counts.sum()), position, counts, counts, drafted)
 
 
 @given(ROUNDS)
@@ -34,6 +34,7 @@ def test_steps_hold_every_verification_and_all_that_was_accepted(drawn) -> None:
         assert (found.emitted - 1).sum() == sum(source.accepted)
         assert (found.position >= 1).all()
         assert (found.position < found.output_tokens).all()
+        assert found.returned.sum() == max(found.output_tokens - source.emitted[0], 0)
 
 
 @unhurried
@@ -51,11 +52,10 @@ def test_rates_and_lengths_are_those_of_the_counters(drawn) -> None:
 @given(ROUNDS, st.integers(1, 12))
 def test_bins_share_out_all_steps(drawn, bins: int) -> None:
     found = measured_steps(drawn[0])
-    total = sum(int(s.emitted.sum()) for s in found)
-    for curve in (by_relative_position(found, bins), by_position(found, bins)):
-        assert sum(b.tokens_per_step.count for b in curve) == sum(len(s.emitted) for s in found)
-        summed = sum(b.tokens_per_step.count * b.tokens_per_step.value for b in curve)
-        assert summed == pytest.approx(total)
+    curve = by_relative_position(found, bins)
+    assert sum(b.tokens_per_step.count for b in curve) == sum(len(s.position) for s in found)
+    summed = sum(b.tokens_per_step.count * b.tokens_per_step.value for b in curve)
+    assert summed == pytest.approx(sum(int(s.returned.sum()) for s in found))
     assert heat_map(found, bins).shape == (len(found), bins)
 
 
@@ -71,7 +71,8 @@ def test_copies_of_a_prompt_count_once() -> None:
 
 
 def test_conditional_rates_ask_only_drafts_that_reach_the_position() -> None:
-    ragged = Steps("r", 9, np.array([1, 2, 4]), np.array([1, 2, 4]), np.array([3, 1, 3]))
+    emitted = np.array([1, 2, 4])
+    ragged = Steps("r", 9, np.array([1, 2, 4]), emitted, emitted, np.array([3, 1, 3]))
     first, second, third = position_rates([ragged], 3)
     assert first.conditional.value == pytest.approx(2 / 3)
     assert second.conditional.value == 1.0  # of the two that passed, one had a second draft

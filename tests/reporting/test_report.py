@@ -16,7 +16,7 @@ from run_examples import cell, ok, small_run, write_run
 from draftgate.analysis.cost_models import H100_LLAMA31_8B
 from draftgate.cli.main import run
 from draftgate.measure.record import Measurement
-from draftgate.reporting.report.clean import clean
+from draftgate.reporting.clean import clean
 from draftgate.reporting.report.content import Report, build_report
 from draftgate.reporting.report.flat import render_json
 from draftgate.reporting.report.markdown import render_markdown

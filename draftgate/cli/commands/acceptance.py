@@ -11,7 +11,9 @@ import typer
 from draftgate.cli.output import Column, Format, FormatOption, emit
 
 if TYPE_CHECKING:
-    from draftgate.reporting.run_reader import Run
+    from collections.abc import Sequence
+
+    from draftgate.measure.record import Measurement
 
 _COLUMNS = (
     Column("source"),
@@ -26,15 +28,30 @@ _COLUMNS = (
     Column("autocorrelation_noise", numeric=True),
     Column("burst_length", numeric=True),
 )
+_MATCHED = (
+    Column("source"),
+    Column("variant"),
+    Column("prompts", numeric=True),
+    Column("tokens", numeric=True),
+    Column("acceptance_length", numeric=True),
+    Column("half_width", numeric=True),
+    Column("against", numeric=True),
+    Column("against_half_width", numeric=True),
+)
 
 
 def acceptance(
     source: Annotated[
-        list[Path], typer.Argument(metavar="SOURCE...", help="Folders of runs, or trace files.")
+        list[Path],
+        typer.Argument(metavar="SOURCE...", help="Folders of runs, files of cells/, or traces."),
     ],
     profiles: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Write a speculation_profile.json a scenario there."),
+    ] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(metavar="RUN", help="Compare with this run, over the output that both have."),
     ] = None,
     partial: Annotated[
         bool, typer.Option("--partial", help="Accept a run that did not finish.")
@@ -50,6 +67,11 @@ def acceptance(
     accepted steps, relative to random order. A trace has a step at every position, so that its
     neighbours overlap; those of a run are the steps that the engine took.
 
+    With --against the acceptance lengths are length-matched: both arms' steps count up to the end
+    of the shorter output, since one that stops early leaves out what may be easier or harder to
+    draft. A record is {source, variant, prompts, tokens, acceptance_length, half_width, against,
+    against_half_width}.
+
     A speculation_profile.json (NVIDIA Model Optimizer's keys) holds conditional and marginal
     acceptance rates: vLLM's synthetic_acceptance_rates takes the marginal ones.
 
@@ -58,26 +80,44 @@ def acceptance(
       draftgate acceptance results/latest
       draftgate acceptance gsm8k.jsonl instructcoder.jsonl --format csv
       draftgate acceptance results/latest --profiles profiles-of-drafts
+      draftgate acceptance results/latest --against results/before
     """
-    from draftgate.analysis.acceptance_summary import measured_summary, trace_summaries
+    from draftgate.analysis.acceptance_summary import (
+        cell_summaries,
+        matched_summaries,
+        trace_summaries,
+    )
     from draftgate.analysis.open_trace import open_trace
-    from draftgate.reporting.run_reader import read_run
 
+    if profiles and (against or len(source) > 1 or not source[0].is_dir()):
+        raise typer.BadParameter(
+            "give the folder of one run, without --against", param_hint="--profiles"
+        )
+    if against is not None:
+        cells = [m for path in source for m in _cells(path, partial)]
+        emit(list(matched_summaries(cells, _cells(against, partial))), _MATCHED, output)
+        return
     records: list[dict[str, Any]] = []
     for path in source:
-        if not path.is_dir():
+        if path.is_dir() or path.suffix == ".json":
+            records += cell_summaries(_cells(path, partial))
+        else:
             records += trace_summaries(open_trace(path))
-            continue
-        run = read_run(path, partial)
-        summaries = (measured_summary(measured.draftgate) for measured in run.measurements)
-        records += [summary for summary in summaries if summary]
-        if profiles:
-            _write_profiles(run, profiles)
+    if profiles:
+        _write_profiles(_cells(source[0], partial), profiles)
     emit(records, _COLUMNS, output)
 
 
-def _write_profiles(run: Run, folder: Path) -> None:
+def _cells(path: Path, partial: bool) -> Sequence[Measurement]:
+    """Of a run's folder, or one from its file."""
+    from draftgate.measure.record import Measurement
+    from draftgate.reporting.run_reader import read_run
+
+    return read_run(path, partial).measurements if path.is_dir() else [Measurement.read(path)]
+
+
+def _write_profiles(cells: Sequence[Measurement], folder: Path) -> None:
     from draftgate.reporting.profiles import write_profiles
 
-    for path in write_profiles(run.measurements, folder):
+    for path in write_profiles(cells, folder):
         print(f"draftgate: wrote {path}", file=sys.stderr)

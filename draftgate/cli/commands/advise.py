@@ -11,7 +11,10 @@ import typer
 from draftgate.cli.output import Column, Format, FormatOption, emit
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
     from draftgate.analysis.advice import Advice
+    from draftgate.verdict.verdict import Verdict
 
 _COLUMNS = (
     Column("target"),
@@ -45,7 +48,8 @@ def advise(
     margin_high, clear, n, break_even, reason}. The margin is the speed-up over the next best, less
     one, with its 95 % confidence interval (n rounds; the shift between sessions counts); it is
     clear where the interval is above 0. break_even is the batch size from which the best variant
-    no longer beats standard decoding: a number, or >N and <N beyond what was measured.
+    no longer beats standard decoding: a number, or >N and <N beyond what was measured. Cells whose
+    verdict is INVALID are left out; what fails of a variant that is named best is told on stderr.
 
     \b
     Examples:
@@ -54,8 +58,13 @@ def advise(
     """
     from draftgate.analysis.advice import advise as advise_on
     from draftgate.reporting.run_reader import read_run
+    from draftgate.verdict.kinds import VerdictKind
 
-    found = advise_on(read_run(results, partial).measurements)
+    run = read_run(results, partial)
+    unsound = {v.cell for v in run.verdicts if v.verdict is VerdictKind.INVALID}
+    found = advise_on(m for m in run.measurements if m.draftgate.subject.cell not in unsound)
+    for line in _warnings(found, run.verdicts):
+        print(f"draftgate: {line}", file=sys.stderr)
     records = [_record(advice) for advice in found]
     emit(records, _SHOWN if output is Format.TABLE else _COLUMNS, output)
     if output is Format.TABLE:
@@ -63,6 +72,12 @@ def advise(
             where = f"{advice.target}, {advice.workload} at batch {advice.batch_size}"
             print(f"{where}: {advice.reason}.")
         print("margin: relative, 95 % confidence interval", file=sys.stderr)
+
+
+def _warnings(found: Iterable[Advice], verdicts: Sequence[Verdict]) -> Iterator[str]:
+    for advice in found:
+        place = f"{advice.target}/{advice.best.variant}/{advice.workload}/bs{advice.batch_size}"
+        yield from (v.line() for v in verdicts if v.cell == place and v.fails())
 
 
 def _record(advice: Advice) -> dict[str, Any]:

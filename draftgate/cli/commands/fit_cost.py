@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -51,8 +52,12 @@ def fit_cost(
 
     measurements = [Measurement.read(path) for given in results for path in _files(given)]
     name = _one_target(measurements, target)
-    cells = [staged_cell(m) for m in measurements if m.draftgate.subject.target == name]
-    fit = fit_cost_model(name, [cell for cell in cells if cell is not None])
+    chosen = [m for m in measurements if m.draftgate.subject.target == name]
+    _require_one_machine(chosen)
+    cells = [cell for m in chosen if (cell := staged_cell(m)) is not None]
+    if len({m.draftgate.subject.batch_size for m in chosen if m.draftgate.stages}) == 1:
+        print("draftgate: one batch size: what grows with it is a guess", file=sys.stderr)
+    fit = fit_cost_model(name, cells)
     if out is not None:
         try:
             write_text(out, json.dumps(asdict(fit.model), indent=1) + "\n")
@@ -77,6 +82,16 @@ def _files(given: Path) -> list[Path]:
     if not found:
         raise typer.BadParameter(f"{given}: no cells/*.json in it; give the folder of a run")
     return found
+
+
+def _require_one_machine(measurements: list[Measurement]) -> None:
+    """Times of two machines, or of two versions of vLLM, are of two models."""
+    blocks = [m.draftgate for m in measurements]
+    found = sorted({f"{b.machine.key}, vLLM {b.provenance.vllm}" for b in blocks})
+    if len(found) > 1:
+        raise typer.BadParameter(
+            f"the cells are of {' and of '.join(found)}: give runs of one", param_hint="RESULTS"
+        )
 
 
 def _one_target(measurements: list[Measurement], wanted: str | None) -> str:

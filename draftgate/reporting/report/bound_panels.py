@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from draftgate.analysis.accounting import COMBINED
 from draftgate.analysis.cost import CostModel
-from draftgate.analysis.recorded_bound import can_combine, combined_bounds, recorded_bounds
+from draftgate.analysis.recorded_bound import combined_bounds, recorded_bounds
 from draftgate.analysis.simulate import Setup
 from draftgate.measure.record import Block
+from draftgate.reporting.clean import clean
 from draftgate.reporting.report.panel import Lines, Panel, Record, span
-from draftgate.reporting.report.select import by_place, drafting, method, place
+from draftgate.reporting.report.select import best, by_place, drafting, method, place, variant
 
 BATCH_SIZES = (1, 4, 16, 64)  # as far as there are requests to fill them
 _NOISE = "not shown: that of other prompts than these, and the cost model's error"
@@ -30,7 +32,7 @@ def bound_panels(found: Sequence[Block], cost: CostModel) -> Iterator[Panel]:
             priced,
             records,
             cost,
-            f"Left out, as the model has no draft cost for them: {', '.join(left_out)}."
+            f"Left out, as the model has no draft cost for them: {', '.join(map(clean, left_out))}."
             if left_out
             else "",
         )
@@ -44,7 +46,8 @@ def bound_panels(found: Sequence[Block], cost: CostModel) -> Iterator[Panel]:
             cost,
             "published: n-gram's cost whoever drafts; winner: the cost of the one taken; both: "
             "both costs at every step. What is accepted longer need not be what is cheaper: a "
-            "combination may lie below one of its parts. Targets without both are not shown.",
+            "combination may lie below one of its parts. Of each the variant with most tokens per "
+            "step is taken; targets without both are not shown.",
         )
 
 
@@ -61,20 +64,20 @@ def _gap(block: Block, setup: Setup) -> Iterator[Record]:
             **record,
             "place": place(block),
             "how": record["policy"],
-            "series": f"{record['proposer']} {record['policy']}",
+            "series": f"{variant(block)} {record['policy']}",
         }
 
 
 def _combine(group: Sequence[Block], setup: Setup) -> Iterator[Record]:
-    by_method = {method(block): block for block in group}
-    if not can_combine(list(by_method)):
+    first, second = (best([b for b in group if method(b) == name]) for name in COMBINED)
+    if first is None or second is None:
         return
-    first, second = by_method["ngram"], by_method["eagle3"]
     for block in (first, second):
         yield from (r for r in _gap(block, setup) if r["policy"] == "oracle")
     for record in combined_bounds(first, second, _filled(setup, first, second)):
         how = record["accounting"]
-        yield {**record, "place": place(first), "how": how, "series": f"combine, {how}"}
+        series = f"{variant(first)} or {variant(second)}, {how}"
+        yield {**record, "place": place(first), "how": how, "series": series}
 
 
 def _panel(

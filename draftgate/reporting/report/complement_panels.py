@@ -20,6 +20,7 @@ from draftgate.reporting.report.panel import (
     thinned,
 )
 from draftgate.reporting.report.select import (
+    best,
     by_place,
     drafting,
     method,
@@ -39,8 +40,11 @@ def complement_panels(found: Sequence[Block]) -> Iterator[Panel]:
             key="overlap",
             title="Overlap matrix: do variants draft the same tokens?",
             unit="percent: output tokens that both drafted / that at least one did",
-            n=span([r["tokens"] for r in records if r["tokens"]], "output token") + " a workload",
-            noise="none: a count over the workload's outputs, which both variants wrote alike",
+            n=span([r["tokens"] for r in records if r["tokens"]], "output token")
+            + " of "
+            + span([r["requests"] for r in records if r["requests"]], "request")
+            + " a workload",
+            noise="none: a count over the outputs that both variants wrote alike",
             chart=Heat("second", "first", "value", "place", written=True),
             columns={
                 "place": "target · workload",
@@ -76,12 +80,12 @@ def complement_panels(found: Sequence[Block]) -> Iterator[Panel]:
 
 
 def _shared(name: str, group: Sequence[Block]) -> Iterator[Record]:
-    variants = {variant(block): measured_steps(block.rounds[0]) for block in group}
+    variants = {variant(block): block.rounds[0] for block in group}
     pairs = {(pair.first, pair.second): pair for pair in shared(variants)}
     for first in variants:
         for second in variants:
             pair = pairs.get((first, second)) or pairs.get((second, first))
-            compared = {"value": None, "only": None, "tokens": None}
+            compared = dict.fromkeys(("value", "only", "tokens", "requests"))
             yield {
                 "place": name,
                 "first": first,
@@ -98,16 +102,15 @@ def _compared(pair: Shared, first: str) -> Record:
         "value": None if pair.overlap is None else 100 * pair.overlap,
         "only": 100 * alone / tokens if tokens else None,
         "tokens": tokens,
+        "requests": pair.requests,
     }
 
 
 def _ngram_and_best(group: Sequence[Block]) -> tuple[Block, Block] | None:
-    """n-gram's cell and that of the other variant with most tokens per step."""
-    ngram = [block for block in group if method(block) == "ngram"]
-    others = [block for block in group if method(block) != "ngram"]
-    if not ngram or not others:
-        return None
-    return ngram[0], max(others, key=lambda block: block.acceptance.tokens_per_step or 0.0)
+    """The best cells of n-gram and of the other methods."""
+    ngram = best([block for block in group if method(block) == "ngram"])
+    other = best([block for block in group if method(block) != "ngram"])
+    return (ngram, other) if ngram and other else None
 
 
 def _difference(ngram: Block, other: Block) -> Iterator[Record]:

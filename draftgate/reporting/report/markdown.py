@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from draftgate.reporting.clean import LONGEST, clean, number
 from draftgate.reporting.markdown_text import table
-from draftgate.reporting.report.clean import clean, number
 from draftgate.reporting.report.content import Report
 from draftgate.reporting.report.panel import Panel
 
 MOST_ROWS = 60
+LONGEST_REMARK = 2000
 
 
 def render_markdown(report: Report) -> str:
@@ -63,9 +64,9 @@ def _lines(report: Report) -> Iterator[str]:
 
 def _panel(panel: Panel) -> Iterator[str]:
     yield from (f"### {panel.title}", "")
-    yield f"Unit: {panel.unit}. n: {_text(panel.n)}. Noise: {panel.noise}."
+    yield f"Unit: {_text(panel.unit)}. n: {_text(panel.n)}. Noise: {_text(panel.noise)}."
     if panel.remark:
-        yield panel.remark
+        yield _text(panel.remark, LONGEST_REMARK)
     yield ""
     if len(panel.records) > MOST_ROWS:
         yield from (f"{len(panel.records)} values: see the HTML or JSON report.", "")
@@ -79,9 +80,9 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str
     yield ""
 
 
-def _text(value: str) -> str:
+def _text(value: str, longest: int = LONGEST) -> str:
     """Cleaned, and without what Markdown or its HTML would read as more than text."""
-    escaped = clean(value).replace("&", "&amp;").replace("<", "&lt;")
+    escaped = clean(value, longest).replace("&", "&amp;").replace("<", "&lt;")
     for character in "\\`*[]|":
         escaped = escaped.replace(character, f"\\{character}")
     return escaped

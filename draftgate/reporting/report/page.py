@@ -8,7 +8,7 @@ from importlib import resources
 from typing import Any
 
 from draftgate.analysis.advice import Advice
-from draftgate.reporting.report.clean import clean, number
+from draftgate.reporting.clean import clean, number
 from draftgate.reporting.report.content import Report
 from draftgate.reporting.report.errors import ReportError
 from draftgate.reporting.report.meanings import MEANINGS

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from draftgate.analysis.advice import CONTROL
-from draftgate.reporting.report.clean import LONGEST_LABEL, clean
+from draftgate.reporting.clean import LONGEST_LABEL, clean
 from draftgate.reporting.report.errors import ReportError
 from draftgate.reporting.report.panel import (
     Bars,

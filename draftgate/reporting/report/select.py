@@ -47,6 +47,11 @@ def drafting(found: Iterable[Block]) -> tuple[Block, ...]:
     return tuple(best.values())
 
 
+def best(found: Iterable[Block]) -> Block | None:
+    """The cell with most tokens per step, the first of equal ones; None of none."""
+    return max(found, key=lambda block: block.acceptance.tokens_per_step or 0.0, default=None)
+
+
 def by_place(found: Iterable[Block]) -> Iterator[tuple[str, tuple[Block, ...]]]:
     """Blocks of the same target and workload."""
     ordered = sorted(found, key=place)
