@@ -134,7 +134,7 @@ class Bench:
         reference = Reference(
             session, theirs, design.reference_pairs, design.reference_starts, silent.round_done
         )
-        rule = rule_of(self.profile)
+        rule = rule_of(self.profile, repeats_tokens=True)
         stage = ReferenceStage(reference, Interpreter.this(), self.profile.limits.stated(), rule)
         folder = ResultsFolder.create(self.folder / "results" / name)
         options = Options(str(PROFILE), None, None, self.folder / "baselines", None, None)

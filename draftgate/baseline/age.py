@@ -1,4 +1,7 @@
-"""How old baselines are: a number taken long ago says little about the machine of today."""
+"""How old timed baselines are: they say little about the machine of another season.
+
+Exact ones do not age: every run compares them with `==`.
+"""
 
 from __future__ import annotations
 
@@ -30,13 +33,13 @@ def age_days(written: str, today: date) -> int | None:
 
 
 def old_places(root: Path, keys: Collection[str], today: date, days: int = OLD_DAYS) -> list[Aged]:
-    """Baseline files of these fingerprints and ISA classes that are older than ``days``.
+    """Timed baselines' files of these fingerprints that are older than ``days``.
 
     A file that cannot be read is left to those who need it.
     """
     found = []
     for place in places(root):
-        if place.kind is Kind.ANCHOR or place.key not in keys:
+        if place.kind is not Kind.TIMED or place.key not in keys:
             continue
         try:
             file = read(place)

@@ -23,7 +23,8 @@ class Candidate:
 
     ``key``: ISA class (exact) or fingerprint (timed). ``broken``: identities that do not hold.
     ``problem``: any other reason why the measurement is not valid (failed, too noisy). ``limits``:
-    the profile's largest tolerated relative losses of timed metrics.
+    the profile's largest tolerated relative losses of timed metrics. ``parting``: how many of the
+    texts may differ between equal engines (`lengths_shifted`).
     """
 
     cell_id: str
@@ -32,6 +33,7 @@ class Candidate:
     broken: tuple[str, ...] = ()
     problem: str | None = None
     limits: Mapping[str, float] = field(default_factory=dict)
+    parting: int = 0
 
     @classmethod
     def exact(
@@ -66,12 +68,18 @@ class Candidate:
         fingerprint: str,
         workload_hash: str,
         samples: Mapping[str, Sequence[Sequence[float]]],
+        output_tokens: int | None = None,
         **validity: Any,
     ) -> Self:
-        """From samples, metric -> sessions of rounds; raises BaselineError on 0, NaN, infinity."""
+        """From samples, metric -> sessions of rounds; raises BaselineError on 0, NaN, infinity.
+
+        ``output_tokens``: see `TimedBaseline`.
+        """
         try:
             metrics = {name: StoredSamples.of(sessions) for name, sessions in samples.items()}
-            baseline = TimedBaseline(workload_hash=workload_hash, metrics=metrics)
+            baseline = TimedBaseline(
+                workload_hash=workload_hash, metrics=metrics, output_tokens=output_tokens
+            )
         except ValidationError as error:
             raise refused(error, cell_id, remedy=NOT_STORED) from None
         return cls(cell_id, fingerprint, baseline, **validity)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,16 +35,18 @@ class Stored(NamedTuple):
     provenance: Provenance
 
 
-def numbers(root: Path) -> Iterator[Stored]:
+def numbers(root: Path, *, whole: bool = False) -> Iterator[Stored]:
     """All metrics of all cells, by file; exact ones as their ratios.
 
-    Raises BaselineError on a damaged file.
+    ``whole``: also everything else that is compared or decides, by the names of its keys (a
+    prompt's own counts go without: they add up to the metrics). Raises BaselineError on a damaged
+    file.
     """
     for place in places(root):
         file = read(place)
         for name, baseline in (file.cells if file else {}).items():
             assert file is not None
-            for metric, value in _metrics(baseline):
+            for metric, value in (*_metrics(baseline), *(_others(baseline) if whole else ())):
                 key = Key(place.kind.value, place.key, f"{place.scenario}/{name}", metric)
                 yield Stored(key, value, baseline, file.provenance)
 
@@ -69,14 +71,21 @@ def listing(root: Path, today: date) -> list[dict[str, Any]]:
 def diff(before: Path, after: Path) -> list[dict[str, Any]]:
     """``{kind, machine, cell, metric, change, old, new, ratio}`` of what differs.
 
-    ``change``: added, removed or changed. ``ratio``: new / old, None where there is none.
+    ``change``: added, removed or changed. ``ratio``: new / old, None where there is none. Of a cell
+    that one side lacks only its metrics are listed.
     """
-    old, new = ({s.key: s.value for s in numbers(root)} for root in (before, after))
+    old, new = ({s.key: s.value for s in numbers(root, whole=True)} for root in (before, after))
+    both = _cells(old) & _cells(new)
+    shown_first = {s.key for root in (before, after) for s in numbers(root)}
     return [
         {**key._asdict(), **_change(old.get(key), new.get(key))}
         for key in sorted(old.keys() | new.keys())
-        if old.get(key) != new.get(key)
+        if old.get(key) != new.get(key) and (key in shown_first or key[:3] in both)
     ]
+
+
+def _cells(numbers: Iterable[Key]) -> set[tuple[str, ...]]:
+    return {key[:3] for key in numbers}
 
 
 def shown(value: Number) -> Number:
@@ -102,6 +111,21 @@ def _metrics(baseline: ExactBaseline | TimedBaseline) -> Iterator[tuple[str, Num
     for name in EXACT_SHOWN:
         value = getattr(baseline.metrics, name)
         if value is not None:
+            yield name, value
+
+
+def _others(baseline: ExactBaseline | TimedBaseline) -> Iterator[tuple[str, Number]]:
+    """What a refresh or a hand may change besides the metrics; a count by position each."""
+    yield "workload_hash", baseline.workload_hash
+    if isinstance(baseline, TimedBaseline):
+        yield "output_tokens", baseline.output_tokens
+        for name, limit in baseline.limits.items():
+            yield f"limits.{name}", limit
+        return
+    for name, value in baseline.metrics.model_dump(exclude={*EXACT_SHOWN}).items():
+        for index, count in enumerate(value if isinstance(value, tuple) else ()):
+            yield f"{name}[{index}]", count
+        if not isinstance(value, tuple):
             yield name, value
 
 

@@ -105,11 +105,13 @@ class ExactBaseline(Record):
 class TimedBaseline(Record):
     """Timed metrics of a cell. ``note`` and ``limits`` are written by hand and survive updates.
 
+    ``output_tokens``: of the texts that were timed; None in files from before it was kept.
     ``limits``: metric -> largest tolerated relative loss, in place of the profile's.
     """
 
     workload_hash: Sha256
     metrics: Annotated[dict[str, StoredSamples], Field(min_length=1)]
+    output_tokens: PositiveCount | None = None
     note: str = ""
     limits: dict[str, Limit] = Field(default_factory=dict)
 

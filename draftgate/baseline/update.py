@@ -13,7 +13,8 @@ from draftgate.baseline.candidate import Candidate
 from draftgate.baseline.change import beyond
 from draftgate.baseline.schema import ExactBaseline, Provenance, TimedBaseline
 from draftgate.engine.fingerprint import repeats_tokens
-from draftgate.measure.per_prompt import LIMITS, OUTPUT_SHIFT
+from draftgate.measure.per_prompt import LIMITS
+from draftgate.measure.text_lengths import lengths_shifted
 
 ACCEPT = 'give --accept-regression "reason"'
 OTHER_PROMPTS = (
@@ -114,9 +115,12 @@ def _completed(candidate: Candidate, existing: ExactBaseline | TimedBaseline) ->
     """Metrics that the baseline lacks are new; those that it has stay as they are."""
     fresh = candidate.baseline
     if isinstance(fresh, TimedBaseline) and isinstance(existing, TimedBaseline):
-        same_prompts = fresh.workload_hash == existing.workload_hash
+        same_texts = (
+            fresh.workload_hash == existing.workload_hash
+            and _other_texts(fresh, existing, candidate.parting) is None
+        )
         lacking = sorted(fresh.metrics.keys() - existing.metrics.keys())
-        if lacking and same_prompts:
+        if lacking and same_texts:
             metrics = {**fresh.metrics, **existing.metrics}
             whole = replace(candidate, baseline=fresh.model_copy(update={"metrics": metrics}))
             return Decision(whole, Action.WRITTEN, f"new: {', '.join(lacking)}")
@@ -157,8 +161,11 @@ def _moved(
         if repeats_tokens(candidate.key):
             yield from _moved_exact(fresh, existing)
         else:
-            yield from _moved_acceptance(fresh, existing, {**LIMITS, **candidate.limits})
+            limits = {**LIMITS, **candidate.limits}
+            yield from _moved_acceptance(fresh, existing, limits, candidate.parting)
     elif isinstance(fresh, TimedBaseline) and isinstance(existing, TimedBaseline):
+        if said := _other_texts(fresh, existing, candidate.parting):
+            yield said, False  # the exact baseline tells whether they are meant
         yield from _moved_timed(fresh, existing, {**candidate.limits, **existing.limits})
     else:
         raise TypeError(f"{candidate.cell_id}: exact and timed baselines do not compare")
@@ -178,17 +185,14 @@ def _moved_exact(fresh: ExactBaseline, existing: ExactBaseline) -> Iterator[tupl
 
 
 def _moved_acceptance(
-    fresh: ExactBaseline, existing: ExactBaseline, limits: Mapping[str, float]
+    fresh: ExactBaseline, existing: ExactBaseline, limits: Mapping[str, float], parting: int
 ) -> Iterator[tuple[str, bool]]:
-    """Where tokens need not repeat: acceptance that moved by more than is tolerated.
-
-    Other texts are neither better nor worse; lengths are what times are compared by.
-    """
+    """Where tokens need not repeat: lengths and acceptance that moved by more than is tolerated."""
     if fresh.by_prompt and not existing.by_prompt:
         yield "acceptance by prompt is new", False
     before_tokens, tokens = existing.metrics.output_tokens, fresh.metrics.output_tokens
-    if abs(tokens / before_tokens - 1) > OUTPUT_SHIFT:
-        yield f"output_tokens {before_tokens} -> {tokens}", False
+    if lengths_shifted(before_tokens, tokens, parting):
+        yield f"output_tokens {before_tokens} -> {tokens}", True
     for name in LIMITS:
         before, after = getattr(existing.metrics, name), getattr(fresh.metrics, name)
         if before and after and abs(after / before - 1) > limits[name]:
@@ -213,6 +217,14 @@ def _moved_timed(
         limit = f"limit {100 * limits[change.metric]:g} %"
         said = f"{change.metric} {change.before:g} -> {change.after:g} ({limit})"
         yield said, change.loss > 0
+
+
+def _other_texts(fresh: TimedBaseline, existing: TimedBaseline, parting: int) -> str | None:
+    """What times were taken of, where that has another length."""
+    before, after = existing.output_tokens, fresh.output_tokens
+    if before is None or after is None or not lengths_shifted(before, after, parting):
+        return None
+    return f"output_tokens {before} -> {after}"
 
 
 def _shown(value: float | None) -> str:

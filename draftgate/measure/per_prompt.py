@@ -14,11 +14,6 @@ LIMITS: Mapping[str, float] = MappingProxyType({"acceptance_length": 0.03, "toke
 """The ratios, and their largest tolerated relative losses where nobody states others."""
 
 
-OUTPUT_SHIFT = 0.02
-"""Relative change of the output tokens from which times of two measurements do not compare. Below
-it the effect on throughput (a share of prefill, a fuller cache) is far smaller than any limit."""
-
-
 def by_prompt(rounds: Sequence[RoundRecord], *, drafts: bool) -> dict[str, Ratios]:
     """Both ratios where drafts were verified, else none: standard decoding has nothing to lose."""
     if not drafts:

@@ -249,7 +249,7 @@ def _load(path: Path) -> dict[str, Any]:
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise MeasurementError(f"{path}: {error.strerror}; give a file of a run's cells/") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _unreadable(path, f"not JSON ({error})") from None
     if not isinstance(data, dict) or not isinstance(data.get("draftgate"), dict):
         raise _unreadable(path, "key draftgate is missing: not a draftgate measurement")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from draftgate.baseline.store import BaselineStore
+from draftgate.engine.fingerprint import repeats_tokens
 from draftgate.engine.forkserver import ForkServers
 from draftgate.engine.interpreter import Interpreter, InterpreterError
 from draftgate.measure.arms import Arms, host_factory
@@ -55,7 +56,8 @@ def build_gate(config: pytest.Config, profile: Profile, items: Sequence[pytest.I
     here = Surroundings.here()
     load = lru_cache(None)(load_workload)
     session = Session(profile, arms, load, here.describe, progress, NearTies(arms))
-    rule = rule_of(profile)  # goes through all cells: made once, not with every verdict
+    # Goes through all cells: made once, not with every verdict.
+    rule = rule_of(profile, repeats_tokens=repeats_tokens(here.fingerprint.isa_class))
     stage = _reference_stage(session, arms, here, progress, rule, other) if other else None
     store = BaselineStore(options.baseline_dir, profile.baseline_series)
     return Gate(options, profile, cells, arms, session, store, folder, progress, here, rule, stage)

@@ -38,6 +38,7 @@ def _makers(item: Measured, limits: Mapping[str, float]) -> tuple[Make, ...]:
     agreement = block.outputs_equal_control
     unequal = agreement is not None and not agreement.holds
     problem = "its outputs differ from the control's" if unequal else None
+    parting = 0 if machine.repeats_tokens else len(block.rounds[0].requests)
 
     def exact() -> Candidate:
         return Candidate.exact(
@@ -49,6 +50,7 @@ def _makers(item: Measured, limits: Mapping[str, float]) -> tuple[Make, ...]:
             broken=item.faults,
             problem=problem,
             limits=limits,
+            parting=parting,
         )
 
     def timed() -> Candidate:
@@ -58,9 +60,11 @@ def _makers(item: Measured, limits: Mapping[str, float]) -> tuple[Make, ...]:
             machine.key,
             prompts,
             samples,
+            block.exact.output_tokens,
             broken=item.faults,
             problem=problem or _too_noisy(block.timed, limits),
             limits=limits,
+            parting=parting,
         )
 
     return (exact, timed) if block.timed else (exact,)

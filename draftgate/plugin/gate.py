@@ -182,9 +182,8 @@ class Gate:
         if (self.updated.problems or self.pruned.problem) and exitstatus == 0:
             reason, exitstatus = "baselines_refused", int(pytest.ExitCode.TESTS_FAILED)
         self._write_run(reason, about)
-        self.unwritten = self.unwritten or append_history(
-            self.options.history, self.started, self.session.all_measured()
-        )
+        unsaid = append_history(self.options.history, self.started, self.session.all_measured())
+        self.unwritten = "\n".join(filter(None, (self.unwritten, unsaid)))
         if self.unwritten and exitstatus == 0:
             exitstatus = int(pytest.ExitCode.TESTS_FAILED)
         return exitstatus

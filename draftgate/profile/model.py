@@ -163,7 +163,7 @@ class Tolerances(Part):
     """Largest tolerated relative loss of acceptance where equal software need not write equal
     tokens (a GPU); elsewhere it is compared with ``==``. None: `measure.per_prompt.LIMITS`.
 
-    Those that are stated share the significance of the profile's timed comparisons.
+    There they share the significance of the profile's timed comparisons.
     """
 
     acceptance_length: RelativeLoss | None = None

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 
+from draftgate.reporting.clean import clean
 from draftgate.reporting.gate_rows import GateRow, fine, reasons, remarkable
 from draftgate.reporting.markdown_text import code, table
 from draftgate.verdict.evidence import Evidence
@@ -16,6 +17,7 @@ MOST_ROWS = 100
 """Of one table: a comment on GitHub holds 65,536 characters."""
 
 LONGEST_CELL = 240
+LONGEST_LINE = 1000
 
 
 def as_text(decision: GateDecision) -> str:
@@ -24,7 +26,7 @@ def as_text(decision: GateDecision) -> str:
     rows = reasons(decision)
     for row in rows[:MOST_ROWS]:
         named = row.text if row.cell and row.cell in row.text else f"{row.cell} {row.text}".strip()
-        lines.append(f"  {row.status}: {named}")
+        lines.append(f"  {row.status}: {clean(named, LONGEST_LINE)}")
     if len(rows) > MOST_ROWS:
         lines.append(f"  and {len(rows) - MOST_ROWS} more; --format json lists them all")
     if decision.kinds:

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from draftgate.measure.atomic import write_text
-from draftgate.reporting.results_folder import RUN, VERDICTS
+from draftgate.reporting.results_folder import RUN, VERDICTS, ResultsError
+from draftgate.reporting.run_files import is_finished, read_json
 
 SAME = ("profile", "manifest", "fingerprint", "provenance", "reference", "fault")
 """Keys of `run.json` in which shards of one run agree."""
 
 
-class MergeError(Exception):
+class MergeError(ResultsError):
     """Folders that do not make one run; names them and why."""
 
 
@@ -34,10 +35,10 @@ class Part:
 
     @classmethod
     def read(cls, path: Path) -> Part:
-        """Raises MergeError on a folder that holds no finished run."""
-        facts = _json(path / RUN, dict)
+        """Raises MergeError on a folder that holds no run that ended, ResultsError on damage."""
+        facts = read_json(path / RUN, dict)
         names = {VERDICTS, *(file.name for file in path.glob("*.json"))} - {RUN}
-        lists = {name: _json(path / name, list) for name in sorted(names)}
+        lists = {name: read_json(path / name, list) for name in sorted(names)}
         cells = facts.get("cells")
         if facts.get("exit_reason") == "running" or not isinstance(cells, list):
             raise MergeError(f"{path}: its run has not finished")
@@ -94,9 +95,16 @@ def _require_one_run(parts: Sequence[Part]) -> None:
             owner[cell] = part.path
 
 
-def _facts(parts: Sequence[Part]) -> dict[str, Any]:
+def _exit_reason(parts: Sequence[Part]) -> str:
+    """What is left of a half run's is half a run, whatever else the others say."""
+    for part in parts:
+        if not is_finished(part.facts):
+            return str(part.facts["exit_reason"])
     reasons = dict.fromkeys(str(part.facts.get("exit_reason")) for part in parts)
-    bad = [reason for reason in reasons if reason != "ok"]
+    return ", ".join(reason for reason in reasons if reason != "ok") or "ok"
+
+
+def _facts(parts: Sequence[Part]) -> dict[str, Any]:
     return {
         **parts[0].facts,
         "cells": [cell for part in parts for cell in part.cells],
@@ -106,7 +114,7 @@ def _facts(parts: Sequence[Part]) -> dict[str, Any]:
         "ended": max(str(part.facts.get("ended")) for part in parts),
         "engine_starts": sum(part.facts.get("engine_starts", 0) for part in parts),
         "engines_ready_s": max(part.facts.get("engines_ready_s", 0) for part in parts),
-        "exit_reason": ", ".join(bad) or "ok",
+        "exit_reason": _exit_reason(parts),
     }
 
 
@@ -117,18 +125,6 @@ def _files(parts: Sequence[Part]) -> dict[Path, Path]:
         for part in parts:
             found |= part.files(own=own)
     return found
-
-
-def _json(path: Path, kind: type[Any]) -> Any:
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise MergeError(f"{path}: {error.strerror}; give the folder of a run") from None
-    except ValueError as error:
-        raise MergeError(f"{path}: not JSON ({error})") from None
-    if not isinstance(data, kind):
-        raise MergeError(f"{path}: not a run's file")
-    return data
 
 
 def _short(value: Any) -> str:

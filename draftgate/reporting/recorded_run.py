@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from draftgate.measure.record import Measurement
 from draftgate.reporting.results_folder import RUN, ResultsError
-
-RUNNING = "running"
+from draftgate.reporting.run_files import is_finished, read_json
 
 
 @dataclass(frozen=True)
 class RecordedRun:
-    """``complete``: the run came to its end. ``cells``: by id, in the order of their files."""
+    """``facts``: of `run.json`. ``cells``: by id, in the order of their files."""
 
     path: Path
-    complete: bool
+    facts: dict[str, Any]
     cells: dict[str, Measurement]
 
     @classmethod
@@ -27,13 +25,18 @@ class RecordedRun:
         """Read ``path``, or the folder that the link ``path`` points to.
 
         Raises:
-            ResultsError: it is no results folder, or holds no cell.
+            ResultsError: it is no results folder, is damaged, or holds no cell.
             MeasurementError: a cell's file is damaged or newer than this draftgate.
         """
         measured = {m.draftgate.subject.cell: m for m in _measurements(path)}
         if not measured:
             raise ResultsError(f"{path}: no cell was measured (cells/ is empty or absent)")
-        return cls(path, _ended(path), measured)
+        return cls(path, _facts(path), measured)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run came to its end."""
+        return is_finished(self.facts)
 
 
 def is_results_folder(path: Path) -> bool:
@@ -48,11 +51,6 @@ def _measurements(path: Path) -> Iterator[Measurement]:
         yield Measurement.read(file)
 
 
-def _ended(path: Path) -> bool:
-    try:
-        facts = json.loads((path / RUN).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return False
-    except (OSError, ValueError) as error:
-        raise ResultsError(f"{path / RUN}: {error}; the file is damaged, run again") from None
-    return isinstance(facts, dict) and facts.get("exit_reason", RUNNING) != RUNNING
+def _facts(path: Path) -> dict[str, Any]:
+    """Of a run that was killed before it wrote any: none."""
+    return read_json(path / RUN, dict) if (path / RUN).exists() else {"exit_reason": "running"}

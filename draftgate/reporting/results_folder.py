@@ -87,7 +87,7 @@ class ResultsFolder:
 
     def write_verdicts(self, verdicts: Sequence[Verdict]) -> None:
         """Keep the verdicts so far, as flat records."""
-        records = [verdict.record() for verdict in verdicts]
+        records = [verdict.stored() for verdict in verdicts]
         with self._explaining():
             write_text(self.path / VERDICTS, json.dumps(records, indent=1) + "\n")
 

@@ -19,8 +19,9 @@ SEVERITY = tuple(VerdictKind)
 class Row:
     """A cell's numbers, its worst verdict and why; a number is None where there is none.
 
-    ``speedup_noise``: half the range of the rounds' speed-ups, relative. ``detectable``: the
-    smallest loss that every timed verdict of the cell would have found (`verdict.sensitivity`).
+    ``speedup_noise``: half the range of the rounds' speed-ups, relative; unknown of one round.
+    ``detectable``: the smallest loss that every timed verdict of the cell would have found
+    (`verdict.sensitivity`).
     """
 
     cell: str
@@ -67,7 +68,7 @@ def _row(cell: str, measurement: Measurement | None, verdicts: Sequence[Verdict]
         cell,
         _median(block.timed.get("output_throughput", ())),
         _median(speedups),
-        (max(speedups) - min(speedups)) / 2 / statistics.median(speedups) if speedups else None,
+        _half_range(speedups),
         block.acceptance.acceptance_length,
         block.acceptance.tokens_per_step,
         kind,
@@ -90,6 +91,13 @@ def reason_of(verdict: Verdict | None) -> str:
         return f"{verdict.metric} {said}".strip()
     details = ", ".join(filter(None, (interval, limit)))
     return f"{verdict.metric} {signed_percent(verdict.ratio)} ({details})"
+
+
+def _half_range(values: Sequence[float]) -> float | None:
+    """Relative to the median."""
+    if len(values) < 2:
+        return None
+    return (max(values) - min(values)) / 2 / statistics.median(values)
 
 
 def _median(values: Sequence[float]) -> float | None:

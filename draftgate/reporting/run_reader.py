@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from datetime import datetime
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from draftgate.measure.metrics import higher_is_better
 from draftgate.measure.record import Measurement, MeasurementError
-from draftgate.reporting.results_folder import RUN, ResultsError
+from draftgate.reporting.results_folder import RUN, VERDICTS, ResultsError
+from draftgate.reporting.run_files import is_finished, read_json
 from draftgate.verdict.kinds import VerdictKind
 from draftgate.verdict.verdict import Verdict
 
-UNFINISHED = frozenset({"running", "interrupted", "internal_error"})
-"""Exit reasons of a run that may have measured anything between nothing and all."""
-
 _RUN_SCHEMA_VERSION = 1
 _VERDICT_KEYS = frozenset(field.name for field in fields(Verdict))
+_VERDICT = TypeAdapter(Verdict)
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Run:
     @property
     def finished(self) -> bool:
         """Whether the run went through all it had set out to do."""
-        return self.facts.get("exit_reason") not in UNFINISHED
+        return is_finished(self.facts)
 
 
 def read_run(path: Path, partial: bool = False) -> Run:
@@ -47,7 +47,7 @@ def read_run(path: Path, partial: bool = False) -> Run:
         kind = "is a file" if path.exists() else "does not exist"
         raise ResultsError(f"{path} {kind}; give the folder of a run, such as results/latest")
     facts = _facts(path / RUN)
-    run = Run(path, facts, _measurements(path / "cells"), _verdicts(path / "verdicts.json"))
+    run = Run(path, facts, _measurements(path / "cells"), _verdicts(path / VERDICTS))
     if not run.finished and not partial:
         raise ResultsError(
             f"{path}: the run did not finish (exit reason {facts.get('exit_reason')!r}, "
@@ -61,9 +61,7 @@ def read_run(path: Path, partial: bool = False) -> Run:
 
 
 def _facts(path: Path) -> dict[str, Any]:
-    facts = _json(path)
-    if not isinstance(facts, dict):
-        raise ResultsError(f"{path} holds no object; the folder is damaged, run again")
+    facts = read_json(path, dict)
     version = facts.get("schema_version", _RUN_SCHEMA_VERSION)
     if not isinstance(version, int) or version > _RUN_SCHEMA_VERSION:
         raise ResultsError(
@@ -82,38 +80,28 @@ def _measurements(folder: Path) -> tuple[Measurement, ...]:
 
 
 def _verdicts(path: Path) -> tuple[Verdict, ...]:
-    records = _json(path)
-    if not isinstance(records, list):
-        raise ResultsError(f"{path} holds no list; the folder is damaged, run again")
-    return tuple(_verdict(path, index, record) for index, record in enumerate(records))
+    records = enumerate(read_json(path, list))
+    return tuple(_verdict(path, index, record) for index, record in records)
 
 
 def _verdict(path: Path, index: int, record: Any) -> Verdict:
     if not isinstance(record, dict) or not {"cell", "metric", "verdict"} <= record.keys():
         raise ResultsError(f"{path}: [{index}] has no cell, metric and verdict; run again")
-    known = {key: value for key, value in record.items() if key in _VERDICT_KEYS}
-    try:
-        kind = VerdictKind(record["verdict"])
-    except ValueError:
+    if record["verdict"] not in list(VerdictKind):
         raise ResultsError(
             f"{path}: [{index}].verdict is unknown to this draftgate; there are "
             f"{', '.join(VerdictKind)}: upgrade draftgate"
-        ) from None
-    told = {"verdict": kind, "cause": record.get("cause") or ""}
-    return Verdict(**{**known, **told, "higher_is_better": higher_is_better(record["metric"])})
-
-
-def _json(path: Path) -> Any:
+        )
+    told = {k: v for k, v in record.items() if k in _VERDICT_KEYS and v is not None}
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
+        verdict = _VERDICT.validate_python(told)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(map(str, first["loc"]))
         raise ResultsError(
-            f"{path}: {error.strerror}; give the folder of a run, such as results/latest"
+            f"{path}: [{index}].{key}: {first['msg']}; the folder is damaged, run again"
         ) from None
-    except (ValueError, RecursionError) as error:
-        raise ResultsError(
-            f"{path}: not JSON ({type(error).__name__}); the folder is damaged, run again"
-        ) from None
+    return replace(verdict, higher_is_better=higher_is_better(verdict.metric))
 
 
 def _require_one_run(run: Run) -> None:
@@ -155,6 +143,7 @@ def _mixed(path: Path, why: str) -> ResultsError:
 
 def _time(value: Any) -> datetime | None:
     try:
-        return datetime.fromisoformat(value)
+        found = datetime.fromisoformat(value)
     except (TypeError, ValueError):
         return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)

@@ -62,4 +62,5 @@ def _number(value: float | None, digits: int) -> str:
 def _speedup(row: Row) -> str:
     if row.speedup is None:
         return "-"
-    return f"{row.speedup:.2f} ±{100 * (row.speedup_noise or 0):.0f} %"
+    noise = "" if row.speedup_noise is None else f" ±{100 * row.speedup_noise:.0f} %"
+    return f"{row.speedup:.2f}{noise}"

@@ -97,16 +97,6 @@ class Factors:
         return f"requests in a step {signed_percent(ratio)}"
 
 
-def explain(
-    throughput: float | None = None,
-    tokens_per_step: float | None = None,
-    step_time: float | None = None,
-    stages_ms: Mapping[str, float] | None = None,
-) -> str:
-    """`Factors.text` of exact acceptance."""
-    return Factors(throughput, tokens_per_step, step_time, stages_ms or {}).text()
-
-
 def signed_percent(ratio: float) -> str:
     """``0.931`` -> ``-6.9 %``."""
     return f"{100 * (ratio - 1):+.1f} %"

@@ -151,11 +151,15 @@ class CellJudge:
         return {s: stored[f"{s}_ms"].samples for s in STAGES if f"{s}_ms" in stored}
 
     def _other_texts(self, metric: str) -> Verdict | None:
+        """The texts that were timed, else those whose tokens are stored."""
+        stored = self.timed.output_tokens if self.timed else None
+        if stored is None and self.exact is not None:
+            stored = self.exact.metrics.output_tokens
         return length_shift(
             self.facts.cell,
             metric,
             self.facts.exact.output_tokens,
-            self.exact.metrics.output_tokens if self.exact else None,
+            stored,
             parting=self.facts.parting,
             value=self.facts.median(metric),
             unit=unit_of(metric),

@@ -109,8 +109,13 @@ class _Sides:
             old, new = self.before[0].total_input_tokens, self.after[0].total_input_tokens
             evidence = f"other prompts: {old} -> {new} input tokens"
             return verdict(VerdictKind.STALE, evidence)
+        texts = min(sum(run.num_prompts for run in side) for side in (self.before, self.after))
         return length_shift(
-            self.cell, MEASUREMENT, _output_tokens(self.after), _output_tokens(self.before)
+            self.cell,
+            MEASUREMENT,
+            _output_tokens(self.after),
+            _output_tokens(self.before),
+            parting=texts,
         )
 
     def _latency(self, limit: float) -> Verdict | None:

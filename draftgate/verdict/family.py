@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from draftgate.engine.drafts import is_scripted
 from draftgate.measure.metrics import RELATIVE_TO_CONTROL
+from draftgate.measure.per_prompt import LIMITS
 from draftgate.verdict.noise import NoiseModel
 from draftgate.verdict.rule import TimedRule
 from draftgate.verdict.stages import STAGE_METRICS
@@ -38,11 +39,11 @@ def manifest_comparisons(profile: Profile) -> tuple[Comparison, ...]:
 
 
 def _tolerance_comparisons(profile: Profile) -> tuple[Comparison, ...]:
-    """Drafting cells x metrics of acceptance with a tolerance."""
+    """Drafting cells x metrics of acceptance; all have a tolerance, stated or not."""
     return tuple(
         (cell.id, metric)
         for cell in profile.cells()
-        for metric in profile.tolerances.stated()
+        for metric in LIMITS
         if cell.scenario.variant.k
     )
 
@@ -56,9 +57,15 @@ def _has(cell: Cell, metric: str) -> bool:
     return cell.staged if metric in STAGE_METRICS else cell.timed
 
 
-def rule_of(profile: Profile) -> TimedRule:
-    """The rule for the profile's noisy metrics, the same for a selection as for all its cells."""
-    noisy = len(manifest_comparisons(profile)) + len(_tolerance_comparisons(profile))
+def rule_of(profile: Profile, *, repeats_tokens: bool) -> TimedRule:
+    """The rule for the profile's noisy metrics, the same for a selection as for all its cells.
+
+    ``repeats_tokens``: whether equal software writes equal tokens there; where it does not (a GPU),
+    acceptance is noisy, too.
+    """
+    noisy = len(manifest_comparisons(profile))
+    if not repeats_tokens:
+        noisy += len(_tolerance_comparisons(profile))
     return TimedRule(
         family_size=max(1, noisy),
         noise=NoiseModel(profile.plan.session_sd, profile.plan.start_sd, profile.plan.ratio_sd),

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from draftgate.verdict.evidence import Evidence, JudgedTest, Outcome
 from draftgate.verdict.kinds import VerdictKind
 from draftgate.verdict.manifest import ALWAYS, DRAFTING, Manifest
+from draftgate.verdict.reference import RUNS
 from draftgate.verdict.run_gaps import Expected, run_gaps
 
 PASS, REGRESSION, INCOMPLETE = 0, 2, 3
@@ -85,15 +86,19 @@ def decide_gate(expected: Expected, manifest: Manifest, runs: Sequence[Evidence]
     by_cell: defaultdict[str, list[JudgedTest]] = defaultdict(list)
     for test in tests:
         by_cell[test.cell].append(test)
-    worse = [Finding(_said(t), t.cell) for t in tests if _is_worse(t)]
+    # What a dead engine or a lost variant says, it says in every test of a cell.
+    worse = dict.fromkeys(Finding(_said(t), t.cell) for t in tests if _is_worse(t))
     gaps += [Finding(_said(test)) for test in by_cell.pop("", ()) if test.red]
     for cell, metrics in manifest.items():
-        # A dead engine fails every test of a cell with the same words.
         texts = dict.fromkeys(_cell_gaps(metrics, by_cell.pop(cell, [])))
         gaps += [Finding(text, cell) for text in texts]
     gaps += [Finding("is no cell of the profile", cell) for cell in by_cell]
     kinds = Counter(test.kind for test in tests if test.kind)
     return GateDecision(expected.profile, len(manifest), tuple(worse), tuple(gaps), kinds)
+
+
+def _says(test: JudgedTest) -> bool:
+    return test.kind not in SAYS_NOTHING
 
 
 def _is_worse(test: JudgedTest) -> bool:
@@ -105,13 +110,13 @@ def _cell_gaps(metrics: frozenset[str], tests: Sequence[JudgedTest]) -> Iterator
     if not tests:
         yield "was never collected"
         return
-    judged = Counter(t.metric for t in tests if t.metric and t.kind not in SAYS_NOTHING)
+    judged = Counter(t.metric for t in tests if t.metric and t.metric != RUNS and _says(t))
     for metric, times in judged.items():
         if times > 1:
             yield f"{metric} was judged by {times} tests: which one counts?"
     for test in tests:
         yield from _test_gap(test)
-    explained = any(test.red and test.kind in SAYS_NOTHING for test in tests)
+    explained = any(t.red and (t.metric == RUNS or not _says(t)) for t in tests)
     if (lost := metrics - judged.keys()) and not explained:
         yield f"no verdict on {', '.join(sorted(lost))}"
 

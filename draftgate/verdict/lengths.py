@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
-from draftgate.measure.per_prompt import OUTPUT_SHIFT
+from draftgate.measure.text_lengths import lengths_shifted
 from draftgate.verdict.cause import signed_percent
 from draftgate.verdict.kinds import VerdictKind
 from draftgate.verdict.verdict import Value, Verdict
-
-PARTED_SD = 0.2
-"""How far the length of a text that parted from its twin is off, relative; taken, not measured."""
 
 
 def length_shift(
@@ -25,10 +20,9 @@ def length_shift(
 ) -> Verdict | None:
     """STALE where the outputs' total length shifted; None where it did not, or is not known.
 
-    ``parting``: how many of the texts may differ between equal engines, whose lengths then scatter.
+    ``parting``: as `lengths_shifted` takes it.
     """
-    allowed = OUTPUT_SHIFT + (2 * PARTED_SD / math.sqrt(parting) if parting else 0.0)
-    if not baseline_tokens or abs(tokens / baseline_tokens - 1) <= allowed:
+    if not baseline_tokens or not lengths_shifted(baseline_tokens, tokens, parting):
         return None
     evidence = (
         f"output lengths shifted, {baseline_tokens} -> {tokens} tokens "

@@ -28,8 +28,8 @@ def judge_timed(
 ) -> Verdict:
     """Judge one timed metric against its baseline.
 
-    ``limit``: largest tolerated relative loss, in (0, 1). ``cause`` (see `cause.explain`) is kept
-    where the value moved. A loss is REGRESSED where its p survives Bonferroni over
+    ``limit``: largest tolerated relative loss, in (0, 1). ``cause`` (as `cause.Factors.text`) is
+    kept where the value moved. A loss is REGRESSED where its p survives Bonferroni over
     ``rule.family_size``, else SUSPECT; ``can_confirm``: a reference stage follows (`confirm`), so
     every loss is SUSPECT. Raises ValueError on a limit outside (0, 1).
     """

@@ -25,8 +25,7 @@ class Verdict:
     ``ratio``, ``ci_low``, ``ci_high``: value / baseline and its 95 % confidence interval, raw (not
     turned so that more is better). ``limit``: largest tolerated relative loss, 0.0 where compared
     with ``==``, None where nothing was compared. ``n``: samples of the value. From ``evidence`` on
-    the fields serve lines and reports and are not part of the record; ``counted`` is what ``n``
-    counts.
+    the fields serve lines and reports; ``counted`` is what ``n`` counts.
     """
 
     cell: str
@@ -61,6 +60,10 @@ class Verdict:
         return first_line(self)
 
     def record(self) -> dict[str, Any]:
-        """The flat record of ``verdicts.json``: JSON types only."""
+        """The flat record that commands print: JSON types only."""
         data = {name: getattr(self, name) for name in RECORD_KEYS}
         return {**data, "verdict": self.verdict.value, "cause": self.cause or None}
+
+    def stored(self) -> dict[str, Any]:
+        """The record of ``verdicts.json``: from it the line can be told again."""
+        return {**self.record(), "counted": self.counted, "evidence": self.evidence or None}

@@ -86,7 +86,7 @@ def test_check_warns_of_age_orphans_and_strays(store):
     remarks = check(store.root, expectation(cells={CELL, OTHER}, max_age=9))
     assert {remark.level for remark in remarks} == {"warning"}
     said = [remark.text for remark in remarks]
-    assert sum("10 days old" in text for text in said) == 4
+    assert sum("10 days old" in text for text in said) == 2  # timed ones: exact ones do not age
     assert sum("no profile has this cell" in text for text in said) == 2
     assert sum("nothing reads it" in text for text in said) == 1
     assert sum("killed" in text for text in said) == 1
@@ -139,3 +139,18 @@ def test_the_diff_has_what_changed_and_nothing_else(store, tmp_path_factory):
     assert changed[CELL, "output_throughput"]["ratio"] == 1.3
     assert {r["cell"] for r in records if r["change"] == "removed"} == {GONE}
     assert diff(store.root, store.root) == []
+
+
+def test_the_diff_shows_what_no_ratio_does(store, tmp_path_factory):
+    """Drafts accepted elsewhere, and a limit that somebody loosened by hand."""
+    other = BaselineStore(tmp_path_factory.mktemp("other"))
+    moved = exact(accepted_per_position=(600, 399, 235))
+    other.update([timed(), timed(OTHER), moved, exact(OTHER)], request())
+    path = other.root / f"{BOX}/llama-tiny/eagle3-k3.json"
+    data = json.loads(path.read_text())
+    data["cells"]["gsm8k/bs8"]["limits"] = {"output_throughput": 0.9}
+    path.write_text(json.dumps(data))
+    changed = [(r["metric"], r["old"], r["new"]) for r in diff(store.root, other.root)]
+    assert ("accepted_per_position[1]", 400, 399) in changed
+    assert ("accepted_per_position[2]", 234, 235) in changed
+    assert ("limits.output_throughput", None, 0.9) in changed

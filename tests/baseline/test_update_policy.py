@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from baseline_examples import BOX, CELL, COUNTS, HASH, OTHER, exact, request, timed
 
@@ -7,6 +9,7 @@ from draftgate.baseline.store import BaselineStore
 from draftgate.baseline.update import ci_refusal, decide
 
 OTHER_HASH = "ef" * 32
+ACCEPTANCE = ("num_drafts", "draft_tokens", "accepted_tokens", "accepted_per_position")
 
 
 @pytest.mark.parametrize("policy", ["new", "changed", "all"])
@@ -48,6 +51,29 @@ def test_exact_cells(fresh, policy, action):
 )
 def test_timed_cells(factor, policy, action):
     assert decide(timed(factor=factor), timed().baseline, request(policy)).action == action
+
+
+def of_texts(tokens, factor=1.0):
+    candidate = timed(factor=factor)
+    baseline = candidate.baseline.model_copy(update={"output_tokens": tokens})
+    return replace(candidate, baseline=baseline)
+
+
+@pytest.mark.parametrize(("tokens", "action"), [(1900, "kept"), (1890, "kept"), (1300, "written")])
+def test_times_of_texts_of_another_length_do_not_stay(tokens, action):
+    """Within the limit they would be kept, and compared with other texts from then on."""
+    decision = decide(of_texts(tokens, 0.95), of_texts(1900).baseline, request("changed"))
+    assert decision.action == action
+    assert ("output_tokens 1900 -> 1300" in decision.reason) == (action == "written")
+
+
+def test_a_metric_that_is_new_does_not_join_times_of_other_texts():
+    fresh = of_texts(1300)
+    stored = of_texts(1900).baseline
+    lacking = {k: v for k, v in stored.metrics.items() if k != "step_time_ms"}
+    stored = stored.model_copy(update={"metrics": lacking})
+    assert decide(fresh, stored, request("new")).action == "kept"
+    assert decide(of_texts(1900), stored, request("new")).action == "written"
 
 
 def test_other_prompts_need_a_reason_and_may_be_another_profiles():
@@ -174,8 +200,9 @@ def test_new_adds_the_metrics_that_a_baseline_lacks_and_leaves_the_others():
 
 def on_gpu(tokens: int = 3000, drafts: int = 1000, **changes) -> Candidate:
     """Of a machine whose tokens need not repeat: two prompts, ``tokens`` of ``drafts`` drafts."""
-    counts = {f"p{i}": (tokens // 2, drafts // 2) for i in range(2)} if drafts else {}
-    by_prompt = {"acceptance_length": counts} if drafts else {}
+    by_prompt = {
+        "acceptance_length": {f"p{i}": (tokens // 2, drafts // 2) for i in range(2)},
+    }
     metrics = COUNTS.model_copy(
         update={
             "num_drafts": drafts,
@@ -185,7 +212,7 @@ def on_gpu(tokens: int = 3000, drafts: int = 1000, **changes) -> Candidate:
             **changes,
         }
     )
-    return Candidate.exact(CELL, "sm90-bf16", HASH, metrics, by_prompt)
+    return Candidate.exact(CELL, "sm90-bf16", HASH, metrics, by_prompt, parting=128)
 
 
 def test_on_a_gpu_another_text_is_no_loss():
@@ -209,5 +236,20 @@ def test_on_a_gpu_acceptance_cannot_creep():
 def test_on_a_gpu_what_the_gate_lacks_is_refreshed():
     without = Candidate.exact(CELL, "sm90-bf16", HASH, on_gpu().baseline.metrics)
     assert decide(on_gpu(), without.baseline, request("changed")).action == "written"
-    longer = on_gpu(output_tokens=2100)
-    assert decide(longer, on_gpu().baseline, request("changed")).action == "written"
+
+
+def test_on_a_gpu_texts_of_another_length_need_a_reason():
+    """Lengths of 128 texts that part scatter by 5.5 %; standard decoding has no drafts to count."""
+
+    def control(**changes: int) -> Candidate:
+        metrics = on_gpu(**changes).baseline.metrics
+        bare = metrics.model_copy(update=dict.fromkeys(ACCEPTANCE))
+        return Candidate.exact(CELL, "sm90-bf16", HASH, bare, parting=128)
+
+    for make in (on_gpu, control):
+        stored = make().baseline
+        nearly, longer = make(output_tokens=1990), make(output_tokens=2100)
+        assert decide(nearly, stored, request("changed")).action == "kept"
+        assert decide(longer, stored, request("changed")).action == "refused"
+        meant = request("changed", accept_regression="longer answers")
+        assert decide(longer, stored, meant).action == "written"

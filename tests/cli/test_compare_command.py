@@ -29,11 +29,13 @@ Folder = Callable[..., str]
 def folder(tmp_path: Path) -> Folder:
     """Writes a results folder of a run that ended; returns its path."""
 
-    def write(name: str, script: Script | None = None, cells: tuple[str, ...] = CELLS) -> str:
+    def write(
+        name: str, script: Script | None = None, cells: tuple[str, ...] = CELLS, **facts: str
+    ) -> str:
         results = ResultsFolder.create(tmp_path / name)
         for cell in cells:
             results.write_cell(measurement(cell, script))
-        results.write_run({"exit_reason": "ok"})
+        results.write_run({"exit_reason": "ok", **facts})
         return str(results.path)
 
     return write
@@ -44,7 +46,27 @@ def test_equal_runs_exit_0(folder: Folder, capsys: pytest.CaptureFixture[str]) -
     out, err = capsys.readouterr()
     assert out.splitlines()[0].split() == KEYS
     assert out.splitlines()[-1].endswith("OK")
-    assert not err
+    assert "judged as on a quiet machine" in err
+
+
+def test_the_profile_that_both_runs_name_says_how_noisy_they_are(
+    folder: Folder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Sessions of the testbed's machines differ by 15 %: a sixth is no regression there."""
+    slower = Script(slower=1.2)
+    assert run(["compare", folder("a"), folder("b", slower)]) == 2
+    named = [folder("c", profile="cpu"), folder("d", slower, profile="cpu")]
+    capsys.readouterr()
+    assert run(["compare", *named, "--limit", "speedup=0.5"]) == 0
+    assert "quiet machine" not in capsys.readouterr().err
+    assert run(["compare", named[0], folder("e", slower, profile="cpu-full")]) == 2
+
+
+def test_a_run_that_was_interrupted_is_told(
+    folder: Folder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(["compare", folder("a"), folder("b", exit_reason="interrupted")])
+    assert "b holds a run that did not end" in capsys.readouterr().err
 
 
 def test_a_regression_exits_2_and_says_why(

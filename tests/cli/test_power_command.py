@@ -40,8 +40,16 @@ def test_the_table_says_what_was_assumed(capsys: pytest.CaptureFixture[str]) -> 
     assert run(["power", "--profile=cpu", "--gates=5", "--no-reference"]) == 0
     out = capsys.readouterr().out
     assert out.splitlines()[0].split() == KEYS
-    assert "126 timed comparisons, no reference, rules reckon with session_sd = 0.15" in out
+    assert "48 comparisons of speed, judged as 126 noisy ones are" in out
+    assert "no reference, rules reckon with session_sd = 0.15" in out
     assert "start 0.5 %, round 1.4 %" in out
+
+
+def test_acceptance_that_is_not_exact_is_not_simulated(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["power", "--profile=h100-gate", "--gates=2", "--fault=acceptance"]) == 1
+    assert "tolerates acceptance that moves" in capsys.readouterr().err
 
 
 def test_noise_is_fitted_to_recorded_sessions(

@@ -22,7 +22,7 @@ from draftgate.measure.record import Measurement
 Load = Callable[[str], Any]
 RECORD = {
     *("cell", "metric", "verdict", "value", "baseline", "unit", "ratio"),
-    *("ci_low", "ci_high", "p", "n", "limit", "cause"),
+    *("ci_low", "ci_high", "p", "n", "limit", "cause", "counted", "evidence"),
 }
 
 

@@ -10,6 +10,8 @@ import pytest
 
 from draftgate.cli.main import run as draftgate
 from draftgate.reporting.merge import MergeError, merge
+from draftgate.reporting.results_folder import ResultsError
+from draftgate.reporting.run_files import is_finished
 
 FACTS = {
     "profile": "small",
@@ -92,7 +94,7 @@ def test_what_is_no_run_is_said(
 ) -> None:
     run = shards[1] / "run.json"
     run.unlink() if text is None else run.write_text(text)
-    with pytest.raises(MergeError, match=r"two/run\.json: "):
+    with pytest.raises(ResultsError, match=r"two/run\.json: "):
         merge(shards, tmp_path / "out")
 
 
@@ -104,6 +106,15 @@ def test_results_are_never_overwritten(shards: tuple[Path, Path], tmp_path: Path
 def test_one_failing_shard_makes_the_run_fail(shards: tuple[Path, Path], tmp_path: Path) -> None:
     bad = part(tmp_path / "in" / "bad", "t/c/w/bs1", exit_reason="tests_failed")
     assert merge([*shards, bad], tmp_path / "out")["exit_reason"] == "tests_failed"
+
+
+@pytest.mark.parametrize("others", ["ok", "tests_failed"])
+def test_what_one_shard_left_half_done_stays_half_done(tmp_path: Path, others: str) -> None:
+    shards = [
+        part(tmp_path / "in" / "one", "t/a/w/bs1", exit_reason=others),
+        part(tmp_path / "in" / "two", "t/b/w/bs1", exit_reason="interrupted"),
+    ]
+    assert not is_finished(merge(shards, tmp_path / "out"))
 
 
 def test_the_command(

@@ -52,7 +52,7 @@ def test_what_is_written_reads_back(tmp_path):
     folder.write_cell(original)
     folder.write_verdicts([judged])
     assert Measurement.read(folder.path / "cells" / "a-ngram-k3-gsm8k-bs2.json") == original
-    assert json.loads((folder.path / "verdicts.json").read_text()) == [judged.record()]
+    assert json.loads((folder.path / "verdicts.json").read_text()) == [judged.stored()]
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES])

@@ -107,11 +107,13 @@ def test_a_series_keeps_to_one_machine_and_the_newest_prompts() -> None:
     assert len(found["other", CELL, "output_throughput"]) == 1
 
 
-def results(folder: Path, kinds: Sequence[VerdictKind], started: datetime = START) -> Path:
+def results(
+    folder: Path, kinds: Sequence[VerdictKind], started: datetime = START, **facts: object
+) -> Path:
     made = ResultsFolder.create(folder)
     made.write_cell(measurement(CELL))
     made.write_verdicts([verdict(CELL, kind) for kind in kinds])
-    made.write_run({"started": started.isoformat(), "exit_reason": "ok"})
+    made.write_run({"started": started.isoformat(), "exit_reason": "ok", **facts})
     return folder
 
 
@@ -125,6 +127,9 @@ def test_results_are_added_by_command(tmp_path: Path, capsys: pytest.CaptureFixt
     unfinished = ResultsFolder.create(tmp_path / "unfinished")
     assert draftgate(["history", "add", str(unfinished.path), "--history", str(path)]) == 1
     assert "has not finished" in capsys.readouterr().err
+    planted = results(tmp_path / "planted", [VerdictKind.OK], fault={"kind": "sleep"})
+    assert draftgate(["history", "add", str(planted), "--history", str(path)]) == 1
+    assert "a fault was planted" in capsys.readouterr().err
 
 
 def test_show_names_the_commit_of_a_loss(

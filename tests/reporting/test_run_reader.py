@@ -19,13 +19,18 @@ def test_a_run_comes_back_as_it_was_written(tmp_path: Path) -> None:
     cells = small_run()
     red = Verdict(
         "tiny/ngram-k3/gsm8k/bs1", "speedup", VerdictKind.REGRESSED, 1.0, 1.2, "", 0.83, 0.8, 0.86,
-        0.001, 3, 0.03, "step time",
+        0.001, 3, 0.03, "step time", counted="pairs of 3 starts",
     )  # fmt: skip
-    run = read_run(write_run(tmp_path / "run", cells, [red]))
+    counted = Verdict(
+        "tiny/ngram-k3/gsm8k/bs1", "per_position_acceptance_rate", VerdictKind.REGRESSED,
+        (0.5, 0.25), (0.5, 0.3), limit=0.0, evidence="accepted_tokens 9 -> 8",
+    )  # fmt: skip
+    run = read_run(write_run(tmp_path / "run", cells, [red, counted]))
     assert {m.draftgate.subject.cell for m in run.measurements} == {
         m.draftgate.subject.cell for m in cells
     }
-    assert run.verdicts == (red,)
+    assert run.verdicts == (red, counted)
+    assert [verdict.line() for verdict in run.verdicts] == [red.line(), counted.line()]
     assert run.finished
 
 
@@ -96,6 +101,12 @@ def test_newer_files_say_upgrade(tmp_path: Path) -> None:
         ("run.json", "[" * 100_000, "not JSON"),
         ("verdicts.json", "{}", "holds no list"),
         ("verdicts.json", "[7]", "has no cell, metric and verdict"),
+        ("verdicts.json", '[{"cell": "c", "metric": 7, "verdict": "OK"}]', r"\[0\]\.metric"),
+        (
+            "verdicts.json",
+            '[{"cell": "c", "metric": "m", "verdict": "OK", "p": "low"}]',
+            r"\[0\]\.p: Input should be a valid number",
+        ),
         ("cells/tiny-none-gsm8k-bs1.json", "{}", "not a draftgate measurement"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -57,6 +58,16 @@ def test_a_timed_metric_beyond_its_limit_is_judged(measurement: Measurement) -> 
     verdict = judge(measurement, {"output_throughput": 0.1}).judge("output_throughput")
     assert verdict.verdict is VerdictKind.REGRESSED
     assert verdict.ratio == pytest.approx(0.5)
+
+
+def test_times_of_texts_of_another_length_do_not_compare(measurement: Measurement) -> None:
+    """Whatever the exact baseline says: it may have been refreshed since, on another machine."""
+    now = judge(measurement, {"output_throughput": 0.1})
+    assert now.timed is not None
+    tokens = now.facts.exact.output_tokens
+    for stored, kind in ((tokens, VerdictKind.REGRESSED), (2 * tokens, VerdictKind.STALE)):
+        timed = now.timed.model_copy(update={"output_tokens": stored})
+        assert replace(now, timed=timed).judge("output_throughput").verdict is kind
 
 
 def test_a_timed_metric_without_a_limit_is_reported_and_not_judged(

@@ -95,6 +95,13 @@ def test_single_runs_without_latencies_have_no_answer() -> None:
     assert exit_code(list(found.values())) == 3
 
 
+def test_lengths_of_few_texts_may_scatter() -> None:
+    """Equal engines on a GPU part, and what follows is as long as it likes."""
+    for tokens, stale in ((21_000, False), (22_000, True)):  # 50 texts: 7.7 %
+        found = compare(runs(1), runs(1, total_output_tokens=tokens))
+        assert (VerdictKind.STALE in {v.verdict for v in found.values()}) is stale
+
+
 @pytest.mark.parametrize(
     ("changes", "kind", "text"),
     [

@@ -88,6 +88,22 @@ def test_one_loss_is_red_whatever_the_test_says(position):
     assert decision.sentence() == "REGRESSION: 1 of 8 cells of profile small is worse."
 
 
+def test_a_variant_that_only_the_reference_runs_is_told_once():
+    """Each of its tests fails with that one verdict."""
+    cell = next(iter(MANIFEST))
+    dead = {
+        "kind": VerdictKind.REGRESSED,
+        "outcome": Outcome.FAILED,
+        "record": {"metric": "runs"},
+        "message": "dead",
+    }
+    tests = [replace(t, **dead) if t.cell == cell else t for t in GREEN]
+    decision = decide(tests)
+    assert decision.exit_code == 2
+    assert [finding.text for finding in decision.regressions] == ["dead"]
+    assert not decision.gaps
+
+
 @given(POSITIONS, st.sampled_from([VerdictKind.INVALID, VerdictKind.STALE]))
 def test_what_says_nothing_is_incomplete(position, kind):
     assert decide(spoiled(position, kind=kind, outcome=Outcome.FAILED)).exit_code == 3

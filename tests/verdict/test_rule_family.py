@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from draftgate.profile import load_profile
-from draftgate.verdict.family import holm, manifest_comparisons, rejected
+from draftgate.profile.model import Tolerances
+from draftgate.verdict.family import holm, manifest_comparisons, rejected, rule_of
 
 CELLS = [f"c{i}" for i in range(12)]
 
@@ -23,6 +24,17 @@ def test_the_manifest_counts_what_each_cell_has_of_the_judged_metrics() -> None:
     assert found["llama-tiny/none/gsm8k/bs1"] == 1  # not staged
     assert found["llama-tiny/ngram-k3/gsm8k/bs1"] == 2
     assert found["llama-tiny/ngram-k3/aime/bs16"] == 0  # not timed
+
+
+@pytest.mark.parametrize("stated", [True, False])
+def test_noisy_acceptance_counts_with_or_without_a_tolerance_of_its_own(stated: bool) -> None:
+    profile = load_profile("h100-gate")
+    if not stated:
+        profile = profile.model_copy(update={"tolerances": Tolerances()})
+    drafting = sum(1 for cell in profile.cells() if cell.scenario.variant.k)
+    timed = len(manifest_comparisons(profile))
+    assert rule_of(profile, repeats_tokens=False).family_size == timed + 2 * drafting
+    assert rule_of(profile, repeats_tokens=True).family_size == timed
 
 
 @pytest.mark.parametrize(

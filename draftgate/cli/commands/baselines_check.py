@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from draftgate.cli.commands.baselines_show import _require_folder
+from draftgate.cli.commands.baselines_folder import require_folder
 from draftgate.cli.output import Column, Format, FormatOption, emit
 
 UNSOUND = 2
@@ -41,7 +41,7 @@ def check(
     from draftgate.profile import load_profile
     from draftgate.profile.locate import known_profiles
 
-    _require_folder(folder)
+    require_folder(folder)
     loaded = load_profile(profile)
     profiles = [loaded, *map(load_profile, known_profiles())]
     expected = Expectation(

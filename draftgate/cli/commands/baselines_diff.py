@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from draftgate.cli.commands.baselines_show import _require_folder
+from draftgate.cli.commands.baselines_folder import require_folder
 from draftgate.cli.output import Column, Format, FormatOption, emit
 
 _COLUMNS = (
@@ -21,7 +21,7 @@ def diff(
     after: Annotated[Path, typer.Argument(metavar="AFTER", help="Folder of baselines.")],
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Print the numbers that differ between two folders of baselines.
+    """Print what differs between two folders of baselines: numbers, hashes, limits by hand.
 
     \b
     Examples:
@@ -32,7 +32,7 @@ def diff(
     from draftgate.baseline.listing import diff as compare
 
     for folder in (before, after):
-        _require_folder(folder)
+        require_folder(folder)
     fields = [column.key for column in _COLUMNS]
     records = [{"kind": r["kind"], **{f: r[f] for f in fields}} for r in compare(before, after)]
     if output is not Format.JSON:

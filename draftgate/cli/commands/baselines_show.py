@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from draftgate.cli.commands.baselines_folder import require_folder
 from draftgate.cli.output import Column, Format, FormatOption, emit
 
 _COLUMNS = (
@@ -38,15 +39,10 @@ def show(
 
     from draftgate.baseline.listing import listing
 
-    _require_folder(folder)
+    require_folder(folder)
     records = [
         record
         for record in listing(folder, datetime.now(UTC).date())
         if keyword in record["cell"] and machine in ("", record["machine"])
     ]
     emit(records, _COLUMNS, output)
-
-
-def _require_folder(folder: Path) -> None:
-    if not folder.is_dir():
-        raise typer.BadParameter(f"{folder} is no folder of baselines", param_hint="DIR")

@@ -14,6 +14,8 @@ from draftgate.cli.output import Column, Format, FormatOption, emit
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from draftgate.reporting.recorded_run import RecordedRun
+    from draftgate.verdict.rule import TimedRule
     from draftgate.verdict.verdict import Verdict
 
 _COLUMNS = (
@@ -41,7 +43,11 @@ def compare(
         typer.Option(metavar="METRIC=SHARE", help="Largest tolerated loss, 0.05: 5 % (repeat)."),
     ] = None,
     profile: Annotated[
-        str, typer.Option(metavar="NAME|PATH", help="Take limits and noise from this profile.")
+        str,
+        typer.Option(
+            metavar="NAME|PATH",
+            help="Take limits and noise from this profile. Default: the one that both runs name.",
+        ),
     ] = "",
     output: FormatOption = Format.TABLE,
 ) -> int:
@@ -72,35 +78,74 @@ def compare(
 
 
 def _judge(first: Path, second: Path, limits: Sequence[str], profile: str) -> list[Verdict]:
-    from draftgate.measure.bench_file import BenchFileError, read_bench
-    from draftgate.profile import load_profile
-    from draftgate.reporting.recorded_run import RecordedRun, is_results_folder
-    from draftgate.verdict.compare import DEFAULT_LIMITS, compare_runs
-    from draftgate.verdict.compare_bench import DEFAULT_LIMITS as BENCH_LIMITS
-    from draftgate.verdict.compare_bench import compare_bench
-    from draftgate.verdict.family import rule_of
-    from draftgate.verdict.recorded import Recorded
-    from draftgate.verdict.rule import TimedRule
+    from draftgate.measure.bench_file import BenchFileError
+    from draftgate.reporting.recorded_run import is_results_folder
 
-    loaded = load_profile(profile) if profile else None
-    rule = rule_of(loaded) if loaded else TimedRule()
     asked = dict(map(_limit, limits))
-    stated = {**(loaded.stated_limits() if loaded else {}), **asked}
     folders = [is_results_folder(path) for path in (first, second)]
     if all(folders):
-        runs = [RecordedRun.read(path) for path in (first, second)]
-        for run in runs:
-            if not run.complete:
-                print(f"draftgate: {run.path} holds a run that did not end", file=sys.stderr)
-        sides = [{c: Recorded.of(m) for c, m in run.cells.items()} for run in runs]
-        timed = {name for side in sides for cell in side.values() for name in cell.facts.timed}
-        _require_judged(asked, {*DEFAULT_LIMITS, *timed})
-        return compare_runs(sides[0], sides[1], {**DEFAULT_LIMITS, **stated}, rule)
+        return _judge_runs(first, second, asked, profile)
     if any(folders):
         raise BenchFileError(f"{first} and {second}: one is a results folder, the other is not")
-    _require_judged(asked, BENCH_LIMITS)
+    return _judge_benches(first, second, asked, profile)
+
+
+def _judge_runs(
+    first: Path, second: Path, asked: Mapping[str, float], profile: str
+) -> list[Verdict]:
+    from draftgate.reporting.recorded_run import RecordedRun
+    from draftgate.verdict.compare import DEFAULT_LIMITS, compare_runs
+    from draftgate.verdict.recorded import Recorded
+
+    runs = [RecordedRun.read(path) for path in (first, second)]
+    for run in runs:
+        if not run.complete:
+            print(f"draftgate: {run.path} holds a run that did not end", file=sys.stderr)
+    sides = [{c: Recorded.of(m) for c, m in run.cells.items()} for run in runs]
+    timed = {name for side in sides for cell in side.values() for name in cell.facts.timed}
+    _require_judged(asked, {*DEFAULT_LIMITS, *timed})
+    stated, rule = _stated(profile or _common_profile(runs))
+    return compare_runs(sides[0], sides[1], {**DEFAULT_LIMITS, **stated, **asked}, rule)
+
+
+def _judge_benches(
+    first: Path, second: Path, asked: Mapping[str, float], profile: str
+) -> list[Verdict]:
+    from draftgate.measure.bench_file import read_bench
+    from draftgate.verdict.compare_bench import DEFAULT_LIMITS, compare_bench
+
+    _require_judged(asked, DEFAULT_LIMITS)
+    stated, rule = _stated(profile)
     benches = [read_bench(path) for path in (first, second)]
-    return compare_bench(benches[0], benches[1], _known({**BENCH_LIMITS, **stated}), rule)
+    limits = _known({**DEFAULT_LIMITS, **stated, **asked})
+    return compare_bench(benches[0], benches[1], limits, rule)
+
+
+def _common_profile(runs: Sequence[RecordedRun]) -> str:
+    """The profile that both runs name, where it is one of those that are found by name."""
+    from draftgate.profile.locate import known_profiles
+
+    first, second = (run.facts.get("profile") for run in runs)
+    return first if isinstance(first, str) and first == second in known_profiles() else ""
+
+
+def _stated(profile: str) -> tuple[dict[str, float], TimedRule]:
+    """Limits and rule of a profile; those of a quiet machine without one, which is told."""
+    from draftgate.profile import load_profile
+    from draftgate.verdict.family import rule_of
+    from draftgate.verdict.rule import TimedRule
+
+    if profile:
+        loaded = load_profile(profile)
+        return loaded.stated_limits(), rule_of(loaded, repeats_tokens=True)
+    rule = TimedRule()
+    print(
+        "draftgate: judged as on a quiet machine, whose sessions differ by "
+        f"{100 * rule.noise.session_sd_floor:g} % (one standard deviation); give --profile with "
+        "the limits and the noise of yours",
+        file=sys.stderr,
+    )
+    return {}, rule
 
 
 def _known(limits: Mapping[str, float]) -> dict[str, float]:

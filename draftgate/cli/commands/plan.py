@@ -40,9 +40,10 @@ def plan(
 ) -> None:
     """Print a profile's cells, engine starts and estimated time; start nothing.
 
-    The estimate is a guess from the constants in the profile's [plan.estimate]: warm-up and timed
-    rounds at the control's speed, plus engine starts. A selection also starts the controls that
-    its cells are compared with. Local models and files that are not on this machine are named.
+    The estimate is a guess from the constants in the profile's [plan.estimate]: timed rounds at the
+    control's speed, plus engine starts; warm-up, prefill and reference engines are left out. A
+    selection also starts the controls that its cells are compared with. Local models and files that
+    are not on this machine are named.
 
     \b
     Examples:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from draftgate.profile.model import Profile
     from draftgate.verdict.power.engine_noise import EngineNoise
     from draftgate.verdict.power.fault import Fault
-    from draftgate.verdict.power.simulated_gate import Design
+    from draftgate.verdict.power.simulated_gate import SimulatedGate
 
 _COLUMNS = (
     Column("fault"),
@@ -75,6 +75,8 @@ def power(
 ) -> None:
     """Send equal and faulty simulated engines through the gate's rules; count the red gates.
 
+    Drawn are throughput and speed-up of every timed cell.
+
     A record is {fault, size, gates, red, rate, ci_low, ci_high, cause_right}. Each bound of the
     rate (Clopper-Pearson) holds with 95 % confidence; cause_right is the share of red gates in
     which a cell with the fault names it. Without --noise the engine is a quiet GPU: neighbouring
@@ -106,13 +108,11 @@ def power(
         reference=reference,
         hit=hit,
     )
-    rates = []
-    for planted in _faults(fault, size):
-        outcomes = SimulatedGate(loaded, engine, planted, design).run(gates, seed)
-        rates.append(Rate.of(planted, outcomes))
+    simulated = [SimulatedGate(loaded, engine, planted, design) for planted in _faults(fault, size)]
+    rates = [Rate.of(gate.fault, gate.run(gates, seed)) for gate in simulated]
     emit([_rounded(asdict(rate)) for rate in rates], _COLUMNS, output)
     stream = sys.stdout if output is Format.TABLE else sys.stderr
-    print(_summary(loaded, engine, design), file=stream)
+    print(_summary(simulated[0]), file=stream)
 
 
 def _limited(profile: Profile, limit: float | None) -> Profile:
@@ -163,17 +163,17 @@ def _rounded(record: dict[str, object]) -> dict[str, object]:
     return {k: round(v, _DIGITS) if isinstance(v, float) else v for k, v in record.items()}
 
 
-def _summary(profile: Profile, noise: EngineNoise, design: Design) -> str:
-    from draftgate.verdict.family import manifest_comparisons
-
-    count = len(manifest_comparisons(profile))
+def _summary(gate: SimulatedGate) -> str:
+    profile, noise, design = gate.profile, gate.noise, gate.design
     confirmed = (
         f"suspects confirmed by {design.confirm_sessions} x {design.confirm_pairs} pairs"
         if design.reference
         else "no reference"
     )
     return (
-        f"profile {profile.name}: {count} timed comparisons, {confirmed}, rules reckon with "
+        f"profile {profile.name}: {gate.comparisons} comparisons of speed, judged as "
+        f"{gate.rule.family_size} noisy ones are (shares and acceptance are not drawn), "
+        f"{confirmed}, rules reckon with "
         f"session_sd = {profile.plan.session_sd:g} and start_sd = {profile.plan.start_sd:g}; "
         f"noise of the simulated engine (one standard deviation): "
         f"machine {100 * noise.machine_sd:.1f} %, start {100 * noise.session_sd:.1f} %, "

@@ -1,5 +1,7 @@
-"""Whole gates on a simulated engine: screen against a baseline, Bonferroni, paired confirmation.
+"""Gates on a simulated engine: screen against a baseline, Bonferroni, paired confirmation.
 
+Drawn are the speeds (`LEVEL`), judged as strictly as the profile's other noisy comparisons ask for;
+stages' shares, and acceptance where tokens need not repeat, are not drawn.
 The rules are those of real gates (`CellJudge`, `settle_timed`); only the numbers are drawn. What
 decides is the last test, the pairs beside a reference or else the screening: a cell that it
 estimates within its limit cannot be red, so it is not sent through. The test of this module sends
@@ -29,9 +31,10 @@ from draftgate.verdict.kinds import FailurePolicy
 from draftgate.verdict.noise import log_gain
 from draftgate.verdict.paired import PairedSessions
 from draftgate.verdict.power.engine_noise import EngineNoise
-from draftgate.verdict.power.fault import Fault, FaultError
+from draftgate.verdict.power.fault import Fault, FaultError, FaultKind
 from draftgate.verdict.power.speeds import Array, Speeds, draw, session_estimate
 from draftgate.verdict.reference import settle_timed, wants_pairs
+from draftgate.verdict.rule import TimedRule
 from draftgate.verdict.verdict import Verdict
 
 WORKLOAD = "0" * 64
@@ -110,7 +113,28 @@ class SimulatedGate:
             if metric in LEVEL
         )
 
+    @property
+    def comparisons(self) -> int:
+        """How many are drawn in each gate."""
+        return len(self._comparisons)
+
+    @cached_property
+    def rule(self) -> TimedRule:
+        """The profile's, on the hardware that it is for."""
+        return rule_of(self.profile, repeats_tokens=self._repeats_tokens)
+
+    @property
+    def _repeats_tokens(self) -> bool:
+        """A profile that tolerates acceptance is for a GPU."""
+        return not self.profile.tolerances.stated()
+
     def _require_cells(self) -> None:
+        if self.fault.kind is FaultKind.ACCEPTANCE and not self._repeats_tokens:
+            raise FaultError(
+                f"profile {self.profile.name!r} tolerates acceptance that moves ([tolerances]: its "
+                "hardware need not repeat tokens), and that is not simulated: take a profile for "
+                "a CPU"
+            )
         if not self._comparisons:
             raise FaultError(
                 f"profile {self.profile.name!r} judges no speed: it has no timed cell, or no limit "
@@ -177,7 +201,7 @@ class SimulatedGate:
                 metrics={name: StoredSamples.of(samples) for name, samples in stored.items()},
             ),
             self.profile.limits.stated(),
-            rule_of(self.profile),
+            self.rule,
             can_confirm=self.design.reference,
         )
 
