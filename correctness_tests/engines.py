@@ -1,4 +1,4 @@
-"""Engines of the testbed for whole-engine tests: started on first use, kept for the session."""
+"""Engines of the testbed for whole-engine tests: started on first use, and kept while used."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from draftgate.engine.process import spawn
 from draftgate.lossless.mutants.hook import planted
 from draftgate.lossless.repairs import REPAIRS
 
+RESIDENT = 10  # engines of 0.7 GB each; those that were not used for the longest time make room
 K = 4
 IN_FLIGHT = 4  # fewer than prompts, so that slots are used again
 SMALL_KV_CACHE_GIB = 0.0075  # 650 tokens of the target: six requests of 200 do not fit
@@ -133,12 +134,15 @@ class Engines:
         """Running; anew where a test before this one ended it."""
         if variant in self._running and not self._running[variant].alive:
             self.close(variant)
-        if variant not in self._running:
-            host = EngineHost(
-                spec(variant), label=variant, log_dir=self.log_dir, launch=self._launch
-            )
-            self._running[variant] = host.__enter__()
-        return self._running[variant]
+        host = self._running.pop(variant, None) or self._started(variant)
+        self._running[variant] = host  # the last of the dict is the one used last
+        return host
+
+    def _started(self, variant: str) -> EngineHost:
+        if len(self._running) >= RESIDENT:
+            self.close(next(iter(self._running)))
+        host = EngineHost(spec(variant), label=variant, log_dir=self.log_dir, launch=self._launch)
+        return host.__enter__()
 
     def close(self, *variants: str) -> None:
         """End some engines, or all."""

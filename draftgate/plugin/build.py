@@ -27,6 +27,7 @@ from draftgate.plugin.surroundings import Surroundings
 from draftgate.reporting.results_folder import ResultsError, ResultsFolder
 from draftgate.verdict.family import rule_of
 from draftgate.verdict.rule import TimedRule
+from draftgate.verdict.run_gaps import is_for
 from draftgate.workload import load_workload
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def build_gate(config: pytest.Config, profile: Profile, items: Sequence[pytest.I
     progress = ProgressLine(config, len(cells), profile.plan.rounds)
     arms = _arms(profile, folder.path / "logs", options, other)
     here = Surroundings.here()
+    _tell_other_hardware(config, profile, here)
     load = lru_cache(None)(load_workload)
     session = Session(profile, arms, load, here.describe, progress, NearTies(arms))
     # Goes through all cells: made once, not with every verdict.
@@ -61,6 +63,17 @@ def build_gate(config: pytest.Config, profile: Profile, items: Sequence[pytest.I
     stage = _reference_stage(session, arms, here, progress, rule, other) if other else None
     store = BaselineStore(options.baseline_dir, profile.baseline_series)
     return Gate(options, profile, cells, arms, session, store, folder, progress, here, rule, stage)
+
+
+def _tell_other_hardware(config: pytest.Config, profile: Profile, here: Surroundings) -> None:
+    """What the gate will say of the run is told before it costs hours."""
+    key, pattern = here.fingerprint.key, profile.fingerprint or ""
+    terminal = config.pluginmanager.get_plugin("terminalreporter")
+    if terminal is not None and not is_for(pattern, key):
+        terminal.write_line(
+            f"\nprofile {profile.name!r} is for {pattern}, this machine is {key}: `draftgate gate` "
+            "will call the run incomplete; copy the profile and set its fingerprint"
+        )
 
 
 def _interpreter(python: Path | None, *, is_self_test: bool) -> Interpreter | None:

@@ -33,13 +33,18 @@ def run_gaps(expected: Expected, runs: Sequence[Evidence]) -> Iterator[str]:
     yield from _shards(runs)
 
 
+def is_for(pattern: str, fingerprint: str) -> bool:
+    """Whether a profile for hardware like ``pattern`` (empty: any) accepts a machine's runs."""
+    return not pattern or fnmatchcase(fingerprint, pattern)
+
+
 def _own_gaps(expected: Expected, run: Evidence) -> Iterator[str]:
     facts = run.facts
     if not facts.manifest:
         yield f"{run.source} names no profile: it holds no perf run, or one that measured nothing"
     elif facts.manifest != expected.manifest:
         yield f"{run.source} belongs to {_other_profile(expected, run)}"
-    if expected.fingerprint and not fnmatchcase(facts.fingerprint, expected.fingerprint):
+    if not is_for(expected.fingerprint, facts.fingerprint):
         yield (
             f"{run.source} was measured on {facts.fingerprint or 'an unnamed machine'}, "
             f"the profile is for {expected.fingerprint}"

@@ -43,6 +43,16 @@ def test_auto_is_the_one_of_the_environment(run: Run, monkeypatch: pytest.Monkey
     assert cells_in_order(run("--collect-only", "-q", "--profile=auto")) == TIMED + UNTIMED
 
 
+@pytest.mark.parametrize(("pattern", "told"), [("h100-*", True), ("*", False)])
+def test_a_profile_for_other_hardware_is_told_at_once(
+    run: Run, project: Path, pattern: str, told: bool
+) -> None:
+    (project / "small.toml").write_text(f'fingerprint = "{pattern}"\n{PROFILE}')
+    result = run("-k", "other-none")
+    assert result.ret == 0
+    assert ("is for h100-*, this machine is " in result.stdout.str()) is told
+
+
 def test_where_not_all_engines_are_resident_an_engines_cells_come_together(
     run: Run, project: Path
 ) -> None:
